@@ -1,0 +1,18 @@
+import { defineConfig } from 'vitest/config'
+
+/** The suites. `bench` never gates: it runs only through `npm run bench`. */
+const suites = ['tidy', 'unit', 'integration', 'infra', 'e2e', 'faults']
+const wanted = process.argv.includes('bench') ? ['bench'] : suites
+
+export default defineConfig({
+  test: {
+    projects: wanted.map(name => ({
+      test: {
+        name,
+        include: [`test/${name}/**/*.test.ts`],
+        testTimeout: 120_000,
+        hookTimeout: 120_000,
+      },
+    })),
+  },
+})
