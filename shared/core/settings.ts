@@ -1,0 +1,129 @@
+import { isSchemaName } from './names.ts'
+import { choice, duration, optionalText, text, wholeNumber, wordList } from './setting-kinds.ts'
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
+const postgresUrl = (value: string) => /^postgres(ql)?:\/\/\S+$/.test(value)
+
+/**
+ * Every setting there is. A key here is the property of {@link Settings}; its environment variable is
+ * the same name in upper case behind `TASKQ_`. Properties that end in `Ms` are plain numbers of
+ * milliseconds outside as well; every other duration is written with its unit and held in milliseconds.
+ * The reference in docs/settings.md is made from this table.
+ */
+export const settingsTable = {
+  databaseUrl: optionalText({
+    range: 'a postgres:// URL',
+    isValid: postgresUrl,
+    doc: 'Where the database is; a transaction pooler is welcome. This or the secret is required.',
+  }),
+  databaseSecretArn: optionalText({
+    range: 'the complete ARN of a secret',
+    isValid: value => value.startsWith('arn:'),
+    doc: 'The secret that holds the URL: a plain URL, `{"url", "directUrl"?}`, or the JSON that RDS writes.',
+  }),
+  databaseDirectUrl: optionalText({
+    range: 'a postgres:// URL',
+    isValid: postgresUrl,
+    doc: 'Past the pooler, for migrations alone; the ordinary URL where absent.',
+  }),
+  schemaName: text({
+    fallback: 'taskq',
+    range: 'a lower-case identifier of at most 48 bytes',
+    isValid: isSchemaName,
+    doc: 'The schema that holds everything. Two schemas in one database never meet.',
+  }),
+  environment: optionalText({
+    range: 'a name',
+    doc: 'Pinned by the stack; a database that says otherwise is the wrong target.',
+  }),
+  installationId: optionalText({
+    range: 'a UUID',
+    isValid: value => uuid.test(value),
+    doc: 'Pinned by the stack; a restored or cloned database that says otherwise is the wrong target.',
+  }),
+  deploymentId: optionalText({
+    range: 'a hash',
+    doc: 'Set by the stack: the hash of bundles and settings. Migrate stores it.',
+  }),
+  functionsOff: wordList({
+    fallback: '',
+    range: 'purposes, separated by commas',
+    isWord: word => /^[a-z_]+$/.test(word),
+    doc: 'Scheduled functions that are not wanted: no rule, no alarm.',
+  }),
+  eventWriterBatchSize: wholeNumber(1, 10_000, {
+    fallback: '100',
+    doc: 'Rows that one committed batch of an event writer may touch.',
+  }),
+  eventWriterStatementTimeoutMs: wholeNumber(50, 10_000, {
+    fallback: '1750',
+    doc: 'The longest that one batch may run, enforced by the server: so long can we hold the feed back.',
+  }),
+  batchLockTimeoutMs: wholeNumber(10, 5000, {
+    fallback: '250',
+    doc: 'The longest that a batch waits for a row or table lock.',
+  }),
+  idleInTransactionTimeoutMs: wholeNumber(100, 10_000, {
+    fallback: '1000',
+    doc: 'The longest that a batch may sit between two of its statements.',
+  }),
+  connectTimeout: duration('100ms', '1m', {
+    fallback: '10s',
+    doc: 'One try to connect; a scheduled function tries twice, since a sleeping database wakes up.',
+  }),
+  sweepDrainBatches: wholeNumber(1, 10_000, {
+    fallback: '1000',
+    doc: 'Batches that one invocation may commit; the clock ends a drain first.',
+  }),
+  sweepInterval: duration('5s', '1m', {
+    fallback: '1m',
+    doc: 'How often `expired_locks` looks again inside its window. An empty claim reaps before it.',
+  }),
+  invocationWindow: duration('0', '90s', {
+    fallback: '58s',
+    doc: 'How long a pulsing function may stay while it knows of something due; 0 drains and exits.',
+  }),
+  lockLease: duration('500ms', '1d', {
+    fallback: '1m',
+    doc: 'How long a claimed job stays its holder’s without a heartbeat.',
+  }),
+  heartbeatInterval: duration('50ms', '1h', {
+    fallback: '10s',
+    doc: 'How often a worker renews its leases.',
+  }),
+  heartbeatCommandTimeout: duration('50ms', '1m', {
+    fallback: '2s',
+    doc: 'The longest that one heartbeat, all its statements together, may take.',
+  }),
+  maxHeartbeatFailures: wholeNumber(0, 100, {
+    fallback: '3',
+    doc: 'Heartbeats in a row that may fail before the worker gives its jobs up.',
+  }),
+  softStopTimeout: duration('0', '15m', {
+    fallback: '20s',
+    doc: 'How long a stopping worker waits for its handlers before it aborts them.',
+  }),
+  cleanupGrace: duration('0', '15m', {
+    fallback: '10s',
+    doc: 'How long an aborted handler may take to stop before it is left to its lease.',
+  }),
+  maxRetryBackoff: duration('1s', '30d', { fallback: '1d', doc: 'No retry is further off than this.' }),
+  pollInterval: duration('50ms', '1m', {
+    fallback: '1s',
+    doc: 'How often a long-lived worker without work asks again; up to 5 s after an idle spell.',
+  }),
+  maxConcurrency: wholeNumber(1, 10_000, { fallback: '8', doc: 'Jobs that one worker runs at a time.' }),
+  payloadMaxBytes: wholeNumber(1, 1_048_576, { fallback: '262144', doc: 'The largest payload, as JSON.' }),
+  resultMaxBytes: wholeNumber(1, 1_048_576, {
+    fallback: '65536',
+    doc: 'The largest stored result, as JSON.',
+  }),
+  idempotencyKeyMaxBytes: wholeNumber(1, 1300, {
+    fallback: '1024',
+    doc: 'The longest idempotency key; half a kilobyte below what an index entry can hold.',
+  }),
+  logLevel: choice(['debug', 'info', 'warn', 'error'], {
+    fallback: 'info',
+    doc: 'The least that is logged.',
+  }),
+} as const

@@ -1,0 +1,52 @@
+/**
+ * What a failed statement means for the work that it was part of.
+ *
+ * - `transient`: a deadlock, a serialization failure or a lock wait that ended; the same batch may be tried again.
+ * - `timeout`: the server or the client gave the batch up; the same size would only fail again.
+ * - `idle`: the server ended a transaction that sat between statements.
+ * - `lost`: the connection is gone.
+ * - `fault`: everything else, a defect or a bad row.
+ */
+export type Failure = 'transient' | 'timeout' | 'idle' | 'lost' | 'fault'
+
+/** Stands in `code` where a client gave a statement up before the server answered. */
+export const clientTimeoutCode = 'CLIENT_TIMEOUT'
+
+const failureByCode: Readonly<Record<string, Failure>> = {
+  '40001': 'transient',
+  '40P01': 'transient',
+  '55P03': 'transient',
+  '57014': 'timeout',
+  '25P04': 'timeout',
+  [clientTimeoutCode]: 'timeout',
+  '25P03': 'idle',
+  '57P01': 'lost',
+  '57P02': 'lost',
+  '57P03': 'lost',
+  ECONNREFUSED: 'lost',
+  ECONNRESET: 'lost',
+  EPIPE: 'lost',
+  ETIMEDOUT: 'lost',
+  ENOTFOUND: 'lost',
+  EAI_AGAIN: 'lost',
+  ENOENT: 'lost',
+}
+
+/** The SQLSTATE or system code of an error of any driver. */
+export function codeOf(error: unknown): string | undefined {
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+/** Sorts an error of any driver. */
+export function classify(error: unknown): Failure {
+  const code = codeOf(error)
+  if (code === undefined) {
+    const message = error instanceof Error ? error.message : ''
+    return /connection terminated|connection error|not queryable|timeout expired/i.test(message)
+      ? 'lost'
+      : 'fault'
+  }
+  if (code.startsWith('08')) return 'lost'
+  return failureByCode[code] ?? 'fault'
+}

@@ -1,0 +1,28 @@
+import type { Settings } from '../core/read-settings.ts'
+import type { Connection } from '../sql/connection.ts'
+import type { Trigger } from './result.ts'
+
+/** What a run needs of the world; the Lambda runtime, the command line and the tests each bring theirs. */
+export interface RunPorts {
+  /** Opens the one connection of an invocation; a pulse that slept long opens another. */
+  readonly connect: () => Promise<Connection>
+  /** A clock that only measures: milliseconds since any moment. What is due, the database says. */
+  readonly nowMs: () => number
+  /** Waits, or returns at once when the run is told to stop. */
+  readonly sleep: (ms: number) => Promise<void>
+  /** Milliseconds that the platform leaves this invocation. */
+  readonly remainingMs: () => number
+  /** Aborted when the run is to end after its current batch. */
+  readonly signal: AbortSignal
+}
+
+/** What an invocation was asked for. */
+export interface RunRequest {
+  readonly trigger: Trigger
+  readonly settings: Settings
+  readonly maxBatches?: number
+  readonly batchSize?: number
+  /** Ends the run after this many seconds, at a batch's end. */
+  readonly maxSeconds?: number
+  readonly dryRun?: boolean
+}
