@@ -1,0 +1,37 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { definitionOf, invokedFunctions, purposesIn } from './definitions.ts'
+import { renderEntry, renderIndex } from './render-code.ts'
+import { renderFunctionsPage, renderSettingsPage } from './render-docs.ts'
+import { isGenerated, projectRoot } from './tree.ts'
+
+const purposes = purposesIn(projectRoot)
+const sweeps = await Promise.all(purposes.map(purpose => definitionOf(projectRoot, purpose)))
+
+/** Everything that is derived from definitions and kept in the tree so that it can be read and deployed. */
+const generated = [
+  { file: 'shared/sweeps/index.ts', text: renderIndex(purposes) },
+  ...sweeps.map(sweep => ({ file: `functions/${sweep.purpose}.ts`, text: renderEntry(sweep) })),
+  { file: 'docs/functions.md', text: renderFunctionsPage(sweeps) },
+  { file: 'docs/settings.md', text: renderSettingsPage() },
+]
+
+describe('a generated file', () => {
+  test.each(generated)('$file is up to date; if not, run `npm run gen`', async ({ file, text }) => {
+    expect(isGenerated(text), 'it says so in its first line').toBe(true)
+    await expect(text).toMatchFileSnapshot(join(projectRoot, file))
+  })
+})
+
+test('functions/ holds one file for each function that is deployed, and no other', () => {
+  const files = readdirSync(join(projectRoot, 'functions'), { withFileTypes: true })
+  const deployed = files.filter(entry => entry.isFile()).map(entry => entry.name)
+  const expected = [...purposes, ...invokedFunctions].map(purpose => `${purpose}.ts`)
+  expect(purposes, 'without a definition all of this would hold of nothing').not.toEqual([])
+  expect(
+    deployed.filter(name => !expected.includes(name)),
+    'delete it, or give it a definition',
+  ).toEqual([])
+  expect(deployed).toEqual(expect.arrayContaining(invokedFunctions.map(purpose => `${purpose}.ts`)))
+})
