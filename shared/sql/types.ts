@@ -2,7 +2,7 @@
 export interface PgType<T> {
   readonly name: string
   /** Turns an argument into what the driver sends. */
-  readonly encode: (value: T) => unknown
+  encode(value: T): unknown
   /** The same type where a row may hold null, or an argument may be null. */
   readonly orNull: PgType<T | null>
 }

@@ -1,7 +1,7 @@
 import type { Settings } from '../core/read-settings.ts'
 import type { Move } from '../core/states.ts'
 import { arg, type Fragment, type Statement, sql } from '../sql/statement.ts'
-import { float8, int4, int8, jsonb, text, uuid } from '../sql/types.ts'
+import { float8, int4, int8, jsonb, type PgType, text, uuid } from '../sql/types.ts'
 
 /**
  * A scheduled function is data: this object says what it takes, how much of it at a time, how often and
@@ -77,7 +77,7 @@ export const batchColumns = {
   floor_at: text.orNull,
   floor_id: uuid.orNull,
   acted: int4,
-  tally: jsonb as never as import('../sql/types.ts').PgType<Tally[]>,
+  tally: jsonb as PgType<unknown> as PgType<Tally[]>,
 } as const
 
 export const eligibleColumns = { eligible: int8 } as const

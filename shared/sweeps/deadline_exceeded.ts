@@ -1,0 +1,85 @@
+import { arg, schema, sql, statement } from '../sql/statement.ts'
+import { int8 } from '../sql/types.ts'
+import { batchColumns, defineSweep, eligibleColumns, floor, limit } from '../sweeper/define.ts'
+import { tallied, windowEnd } from '../sweeper/window.ts'
+
+/** The index's predicate, verbatim, and the bound on its key. */
+const isOverdue = sql`status in ('pending', 'scheduled') and schedule_to_close is not null
+      and schedule_to_close <= statement_timestamp()`
+
+const failed = sql`
+  with stamp as materialized (select clock_timestamp() as now),
+  due as materialized (
+    select id, schedule_to_close as key, status as from_state
+    from ${schema}.jobs
+    where ${isOverdue} and ${floor(sql`schedule_to_close`)}
+    order by schedule_to_close, id
+    limit ${limit}
+    for update skip locked
+  ),
+  verdict as materialized (
+    select due.*,
+      stamp.now + (row_number() over (order by due.key, due.id) - 1) * interval '1 microsecond' as at,
+      'the job was not started before ' || due.key::text as message
+    from stamp, due
+  ),
+  failed as (
+    update ${schema}.jobs j
+    set status = 'failed', finished_at = v.at, error_class = 'DeadlineExceeded', error_message = v.message,
+      error_stack = null
+    from verdict v
+    where j.id = v.id and j.id = any (array(select id from verdict))
+    returning v.*, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, 'failed' as disposition
+  )`
+
+/** A job that waits for a retry has recorded its last attempt already: that record stays. */
+const recorded = sql`
+  recorded as (
+    insert into ${schema}.job_attempts (
+      job_id, attempt, claim_epoch, due_at, finished_at, outcome, error_class, error_message)
+    select id, attempt, claim_epoch, scheduled_at, at, 'failed', 'DeadlineExceeded', message
+    from failed
+    on conflict do nothing
+  )`
+
+const told = sql`
+  told as (
+    insert into ${schema}.job_events (job_id, occurred_at, kind, detail)
+    select id, at, 'state_change', jsonb_build_object(
+      'from_state', from_state, 'to_state', 'failed', 'reason', 'deadline_exceeded',
+      'attempt', attempt, 'actor', actor)
+    from failed
+    order by at
+  )`
+
+export const deadlineExceeded = defineSweep({
+  purpose: 'deadline_exceeded',
+  title: 'Fails jobs that were not started in time',
+  why: `A caller may say how long a job is worth starting. A job that is still waiting then, for its first run or
+for a retry, is \`failed\` with \`DeadlineExceeded\`, so that its caller learns of it; the claim never takes it any
+more. A running job is not touched: it was started in time, and how long it may run is another deadline's.`,
+  cadenceMinutes: 1,
+  pulse: null,
+  batchSize: 'eventWriterBatchSize',
+  statementTimeout: 'eventWriterStatementTimeoutMs',
+  drains: true,
+  breaker: true,
+  moves: [
+    ['pending', 'failed'],
+    ['scheduled', 'failed'],
+  ],
+  index: 'jobs_deadline_exceeded',
+  args: () => ({}),
+  batch: statement(
+    'deadline-exceeded',
+    batchColumns,
+    sql`${failed},${recorded},${told}
+  select ${windowEnd}, ${tallied(sql`failed`)}`,
+  ),
+  eligible: statement(
+    'deadline-exceeded-eligible',
+    eligibleColumns,
+    sql`select count(*)::int8 as eligible from (
+    select from ${schema}.jobs where ${isOverdue} limit ${arg('max', int8)}) as due`,
+  ),
+})

@@ -1,0 +1,137 @@
+import { hasBudget, retryDelay } from '../sql/retry-curve.ts'
+import { arg, schema, sql, statement } from '../sql/statement.ts'
+import { int8 } from '../sql/types.ts'
+import {
+  batchColumns,
+  defineSweep,
+  eligibleColumns,
+  floor,
+  limit,
+  untilNextColumns,
+} from '../sweeper/define.ts'
+import { tallied, windowEnd } from '../sweeper/window.ts'
+
+const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()`
+
+/**
+ * One window over `reclaim_at`, the earlier of both deadlines. The lease is the cause when it has passed,
+ * else the heartbeat's deadline is. A cancel in flight, or a newer instance that superseded the job, ends it
+ * whatever its budget: it must never come back.
+ */
+const verdict = sql`
+  with stamp as materialized (select clock_timestamp() as now),
+  due as materialized (
+    select
+      j.id, j.reclaim_at as key, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, j.started_at, j.locked_by,
+      j.status as from_state,
+      case when j.lock_expires_at <= statement_timestamp() then 'lock_expired' else 'heartbeat_timeout' end as cause,
+      case
+        when j.cancel_requested_at is not null or j.superseded_by is not null then 'cancelled'
+        when ${hasBudget} then 'repended'
+        else 'crashed'
+      end as disposition,
+      ${retryDelay} as delay
+    from ${schema}.jobs j
+    where ${isExpired} and ${floor(sql`reclaim_at`)}
+    order by reclaim_at, id
+    limit ${limit}
+    for update skip locked
+  ),
+  verdict as materialized (
+    select due.*, stamp.now + (row_number() over (order by due.key, due.id) - 1) * interval '1 microsecond' as at
+    from stamp, due
+  )`
+
+const message = sql`case v.cause
+        when 'lock_expired' then 'the lease ended without a heartbeat: the worker died, hangs or lost its network'
+        else 'no heartbeat came within the heartbeat timeout of the job'
+      end`
+
+/** What each disposition makes of the row; the stamp of the change is the one of its event. */
+const reclaimed = sql`
+  reclaimed as (
+    update ${schema}.jobs j
+    set
+      status = case v.disposition when 'repended' then 'scheduled' else v.disposition end::${schema}.job_status,
+      scheduled_at = case v.disposition when 'repended' then v.at + v.delay else j.scheduled_at end,
+      finished_at = case v.disposition when 'repended' then null else v.at end,
+      started_at = case v.disposition when 'repended' then null else j.started_at end,
+      error_class = case v.disposition when 'cancelled' then j.error_class else 'WorkerCrashed' end,
+      error_message = case v.disposition when 'cancelled' then j.error_message else ${message} end,
+      error_stack = null,
+      locked_by = null, lock_expires_at = null, heartbeat_expires_at = null
+    from verdict v
+    where j.id = v.id and j.id = any (array(select id from verdict))
+    returning v.*, j.status as to_state, ${message} as message
+  )`
+
+/** One attempt a job; where its number was recorded already, that record was there first and stays. */
+const recorded = sql`
+  recorded as (
+    insert into ${schema}.job_attempts (
+      job_id, attempt, claim_epoch, worker_id, worker_name, due_at, started_at, finished_at,
+      outcome, error_class, error_message, duration_ms)
+    select
+      r.id, r.attempt, r.claim_epoch, r.locked_by, w.name, r.scheduled_at, r.started_at, r.at,
+      case r.disposition when 'cancelled' then 'cancelled' else 'crashed' end, 'WorkerCrashed', r.message,
+      extract(epoch from r.at - r.started_at) * 1000
+    from reclaimed r
+    left join (
+      select id, name from ${schema}.workers where id = any (array(select locked_by from reclaimed))
+    ) as w on w.id = r.locked_by
+    on conflict do nothing
+  )`
+
+const told = sql`
+  told as (
+    insert into ${schema}.job_events (job_id, occurred_at, kind, detail)
+    select r.id, r.at, 'state_change', jsonb_strip_nulls(jsonb_build_object(
+      'from_state', r.from_state, 'to_state', r.to_state, 'reason', 'lock_expired', 'cause', r.cause,
+      'worker_id', r.locked_by, 'attempt', r.attempt, 'actor', r.actor))
+    from reclaimed r
+    order by r.at
+  )`
+
+export const expiredLocks = defineSweep({
+  purpose: 'expired_locks',
+  title: 'Takes jobs back from workers that fell silent',
+  why: `A worker that dies leaves its jobs \`running\` for ever. Each carries two deadlines, the end of its lease
+and, where its actor asks for one, of its heartbeat; the earlier stands in one indexed column, because two windows
+turned quadratic when a whole fleet died. A job with budget left goes back to \`scheduled\` by its own retry curve,
+one without is \`crashed\`, and one whose cancel was in flight is \`cancelled\`, whatever its budget. A late worker
+is fenced off by the claim's epoch.`,
+  cadenceMinutes: 1,
+  pulse: {
+    interval: 'sweepInterval',
+    untilNext: statement(
+      'until-next-expired-lock',
+      untilNextColumns,
+      sql`select extract(epoch from min(reclaim_at) - clock_timestamp())::float8 * 1000 as ms
+  from ${schema}.jobs
+  where status = 'running' and reclaim_at > statement_timestamp()`,
+    ),
+  },
+  batchSize: 'eventWriterBatchSize',
+  statementTimeout: 'eventWriterStatementTimeoutMs',
+  drains: true,
+  breaker: true,
+  moves: [
+    ['running', 'scheduled'],
+    ['running', 'crashed'],
+    ['running', 'cancelled'],
+  ],
+  index: 'jobs_expired_locks',
+  args: settings => ({ maxBackoffSeconds: settings.maxRetryBackoff / 1000 }),
+  batch: statement(
+    'expired-locks',
+    batchColumns,
+    sql`${verdict},${reclaimed},${recorded},${told}
+  select ${windowEnd}, ${tallied(sql`reclaimed`)}`,
+  ),
+  eligible: statement(
+    'expired-locks-eligible',
+    eligibleColumns,
+    sql`select count(*)::int8 as eligible from (
+    select from ${schema}.jobs where ${isExpired} limit ${arg('max', int8)}) as due`,
+  ),
+})

@@ -1,0 +1,95 @@
+import { arg, type Fragment, schema, sql, statement } from '../sql/statement.ts'
+import { int4, int8, textArray } from '../sql/types.ts'
+import {
+  batchColumns,
+  defineSweep,
+  eligibleColumns,
+  floor,
+  limit,
+  untilNextColumns,
+} from '../sweeper/define.ts'
+import { tallied, windowEnd } from '../sweeper/window.ts'
+
+/** Due: decided by the database, with a clock that is stable and so may bound an index scan. */
+const isDue = sql`status = 'scheduled' and scheduled_at <= statement_timestamp()`
+
+/** Makes a window of locked rows pending. Nothing else about them changes: they stay due since when they were. */
+const promote = (due: Fragment<unknown>) => sql`
+  with due as materialized (${due}),
+  promoted as (
+    update ${schema}.jobs j
+    set status = 'pending'
+    where j.id = any (array(select id from due))
+    returning j.actor, 'promoted' as disposition
+  )`
+
+const window = sql`
+    select id, scheduled_at as key
+    from ${schema}.jobs
+    where ${isDue} and ${floor(sql`scheduled_at`)}
+    order by scheduled_at, id
+    limit ${limit}
+    for update skip locked`
+
+const queuesWindow = sql`
+    select own.id
+    from unnest(${arg('queues', textArray)}) as mine (queue)
+    cross join lateral (
+      select id
+      from ${schema}.jobs
+      where queue = mine.queue and ${isDue}
+      order by scheduled_at, id
+      limit ${limit}
+      for update skip locked
+    ) as own`
+
+/**
+ * Promotes the due jobs of some queues, at most `limit` of each: what a worker does whose claim was empty,
+ * so that a due job does not wait for the next minute.
+ */
+export const promoteQueues = statement(
+  'promote-queues',
+  { acted: int4 },
+  sql`${promote(queuesWindow)}
+  select count(*)::int as acted from promoted`,
+)
+
+export const promotion = defineSweep({
+  purpose: 'promotion',
+  title: 'Makes due jobs ready',
+  why: `A delayed job, a retry and a snoozed job all wait in \`scheduled\`; a worker claims only what is
+\`pending\`. Workers promote their own queues when a claim comes back empty, so this function is for queues
+whose workers are busy or gone, and for the precision of a second: it asks for the next due instant and stays
+until then where that lies inside its window. It writes no events: a row a promotion would grow without bound
+under a denial loop.`,
+  cadenceMinutes: 1,
+  pulse: {
+    interval: null,
+    untilNext: statement(
+      'until-next-promotion',
+      untilNextColumns,
+      sql`select extract(epoch from min(scheduled_at) - clock_timestamp())::float8 * 1000 as ms
+  from ${schema}.jobs
+  where status = 'scheduled' and scheduled_at > statement_timestamp()`,
+    ),
+  },
+  batchSize: 'eventWriterBatchSize',
+  statementTimeout: 'eventWriterStatementTimeoutMs',
+  drains: true,
+  breaker: true,
+  moves: [['scheduled', 'pending']],
+  index: 'jobs_promotion',
+  args: () => ({}),
+  batch: statement(
+    'promotion',
+    batchColumns,
+    sql`${promote(window)}
+  select ${windowEnd}, ${tallied(sql`promoted`)}`,
+  ),
+  eligible: statement(
+    'promotion-eligible',
+    eligibleColumns,
+    sql`select count(*)::int8 as eligible from (
+    select from ${schema}.jobs where ${isDue} limit ${arg('max', int8)}) as due`,
+  ),
+})
