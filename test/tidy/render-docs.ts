@@ -34,7 +34,7 @@ function sectionOf(sweep: Sweep): string {
         `${sweep.pulse.interval === null ? '' : `, and looks every \`${variableName(sweep.pulse.interval)}\``}.`
   return `## ${sweep.purpose}
 
-${sweep.why}
+${sweep.why.replaceAll(/\s+/g, ' ')}
 
 ${pulses}
 

@@ -37,7 +37,11 @@ function queriesIn(sql: string): string[] {
   return [...queries, rest]
 }
 
-const isUnordered = (query: string) => /(?<![.\w"])limit\s/i.test(query) && !/\border\s+by\b/i.test(query)
+/** Rows without a column are only counted, and which of them are left out cannot be told. */
+const isOnlyCounted = (query: string) => /^\s*select\s+from\b/i.test(query)
+
+const isUnordered = (query: string) =>
+  /(?<![.\w"])limit\s/i.test(query) && !/\border\s+by\b/i.test(query) && !isOnlyCounted(query)
 
 function limitsWithoutOrder(file: SourceFile): Offence[] {
   return nodesOf(file, 'TaggedTemplateExpression')
@@ -90,6 +94,7 @@ export const sqlRules: readonly Rule[] = [
         'sql`select j.limit, (select b from c order by b limit 1)',
         'from jobs j -- limit 5',
         'order by id limit 3`',
+        'sql`select count(*) from (select from jobs limit 10) as due`',
       ].join('\n'),
     },
   },
