@@ -129,7 +129,7 @@ create function {schema}.enqueue(
   tags text[] default '{}',
   metadata jsonb default '{}',
   traceparent text default null,
-  id uuid default gen_random_uuid()
+  job_id uuid default gen_random_uuid()
 ) returns table (id uuid, created boolean)
 language plpgsql
 as $$
@@ -138,7 +138,7 @@ declare
   answer record;
 begin
   select * into answer from {schema}.insert_jobs(
-    enqueue.actor, null, array[enqueue.id], jsonb_build_array(enqueue.payload), array[enqueue.idempotency_key],
+    enqueue.actor, null, array[enqueue.job_id], jsonb_build_array(enqueue.payload), array[enqueue.idempotency_key],
     jsonb_strip_nulls(jsonb_build_object(
       'queue', enqueue.queue,
       'delayMs', extract(epoch from enqueue.delay) * 1000,

