@@ -41,6 +41,8 @@ export interface RunResult {
   readonly remaining: number | null
   readonly durationMs: number
   readonly longestBatchMs: number
+  /** Batches that the server ended, retried ones included; absent where none was. */
+  readonly batchesAborted?: number
 }
 
 /** What a dry run returns: nothing was locked and nothing written. */

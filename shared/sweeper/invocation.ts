@@ -1,0 +1,60 @@
+import { lockName } from '../core/names.ts'
+import type { BatchOpening } from '../sql/connection.ts'
+import type { Sweep } from './define.ts'
+import type { DrainPlan } from './drain.ts'
+import type { RunPorts, RunRequest } from './ports.ts'
+import type { Outcome } from './result.ts'
+
+/** Commit, report, close: no batch begins that leaves less than this behind its transaction timeout. */
+const reserveMs = 3000
+/** How much longer than its statement a batch's transaction may live, on servers that bound it. */
+const transactionSlackMs = 750
+
+/** What one start of a function may do: its bounds, taken once from the request, the settings and the clock. */
+export interface Invocation {
+  readonly sweep: Sweep
+  readonly request: RunRequest
+  readonly ports: RunPorts
+  readonly startedMs: number
+  readonly batchSize: number
+  readonly plan: DrainPlan
+  /** When its window closes on the measuring clock; undefined: it drains and leaves. */
+  readonly windowEndsMs: number | undefined
+  /** What the measuring clock and the platform leave it, the reserve taken off; it may be negative. */
+  readonly leftMs: () => number
+}
+
+export function planInvocation(sweep: Sweep, request: RunRequest, ports: RunPorts): Invocation {
+  const { settings } = request
+  const startedMs = ports.nowMs()
+  const opening = openingOf(sweep, request)
+  const batchSize = request.batchSize ?? settings[sweep.batchSize]
+  const batchesMax = request.maxBatches ?? settings.sweepDrainBatches
+  const endsMs = request.maxSeconds === undefined ? Infinity : startedMs + request.maxSeconds * 1000
+  const pulses = request.trigger === 'schedule' && sweep.pulse !== null && settings.invocationWindow > 0
+  const windowEndsMs = pulses ? startedMs + settings.invocationWindow : undefined
+  const platformLeftMs = () => ports.remainingMs() - opening.transactionTimeoutMs - reserveMs
+  const leftMs = () =>
+    Math.min(platformLeftMs(), endsMs - ports.nowMs(), (windowEndsMs ?? Infinity) - ports.nowMs())
+  const mayNotBegin = (batches: number): Outcome | undefined => {
+    if (ports.signal.aborted) return 'stopped'
+    if (batches >= batchesMax) return 'bounded'
+    return leftMs() < 0 ? 'out_of_time' : undefined
+  }
+  const args = sweep.args(settings)
+  const plan = { opening, batchSize, args, mayNotBegin, nowMs: ports.nowMs, sleep: ports.sleep }
+  return { sweep, request, ports, startedMs, batchSize, plan, windowEndsMs, leftMs }
+}
+
+/** How a batch of this function is opened: under its own lock, its own timeouts and the settings' pins. */
+export function openingOf(sweep: Sweep, { settings }: RunRequest): BatchOpening {
+  const statementTimeoutMs = settings[sweep.statementTimeout]
+  return {
+    lock: lockName(sweep.purpose, settings.schemaName),
+    statementTimeoutMs,
+    lockTimeoutMs: settings.batchLockTimeoutMs,
+    idleTimeoutMs: settings.idleInTransactionTimeoutMs,
+    transactionTimeoutMs: statementTimeoutMs + transactionSlackMs,
+    target: { installationId: settings.installationId, environment: settings.environment },
+  }
+}

@@ -1,0 +1,50 @@
+import type { Connection } from '../sql/connection.ts'
+import type { Invocation } from './invocation.ts'
+import { readOne, readSuccessor } from './state.ts'
+
+/** Something may have become due earlier than what was known: a sleeping run asks again this often. */
+const askAgainMs = 5000
+/** A sleep longer than this is not worth a connection that others could have. */
+const keepConnectionMs = 1000
+
+/** The connection of an invocation, closed for long sleeps and opened again after them. */
+export interface Session {
+  connection: Connection
+}
+
+/**
+ * Waits until something falls due inside the window, by the database's clock: next-due pulsing. Answers
+ * false when nothing will, when a successor has started, or when the run is to end; then it leaves.
+ */
+export async function untilDue(
+  invocation: Invocation,
+  session: Session,
+  startedAt: string,
+): Promise<boolean> {
+  const { sweep, request, ports, windowEndsMs } = invocation
+  const { pulse } = sweep
+  if (pulse === null || windowEndsMs === undefined) return false
+  const restMs = pulse.interval === null ? 0 : request.settings[pulse.interval]
+  const notBeforeMs = ports.nowMs() + restMs
+  for (;;) {
+    if (ports.signal.aborted) return false
+    const { succeeded } = await readOne(session.connection, readSuccessor, {
+      purpose: sweep.purpose,
+      startedAt,
+    })
+    if (succeeded) return false
+    const { ms } = await readOne(session.connection, pulse.untilNext, {})
+    if (ms === null) return false
+    const waitMs = Math.max(Math.ceil(ms), notBeforeMs - ports.nowMs(), 0)
+    if (waitMs > invocation.leftMs()) return false
+    await rest(invocation, session, Math.min(waitMs, askAgainMs))
+    if (waitMs <= askAgainMs) return !ports.signal.aborted
+  }
+}
+
+async function rest({ ports }: Invocation, session: Session, ms: number): Promise<void> {
+  if (ms <= keepConnectionMs) return ports.sleep(ms)
+  await session.connection.close()
+  await ports.sleep(ms)
+  session.connection = await ports.connect()
+}

@@ -1,0 +1,68 @@
+import type { Connection } from '../sql/connection.ts'
+import { arg, type Statement, schema, sql, statement } from '../sql/statement.ts'
+import { bool, int4, int8, text } from '../sql/types.ts'
+
+const purpose = arg('purpose', text)
+
+/** What a run finds: its own row, where there is one, and the instant at which it starts. */
+export const readState = statement(
+  'read-sweep-state',
+  { started_at: text, disabled: bool, latched: bool },
+  sql`select clock_timestamp()::text as started_at,
+    coalesce(bool_or(disabled_at is not null), false) as disabled,
+    coalesce(bool_or(latched_at is not null), false) as latched
+  from ${schema}.sweep_state
+  where function = ${purpose}`,
+)
+
+/**
+ * The one write of an idle run. A predecessor that is still in its window sees the newer start and leaves.
+ * A second write of the same run replaces its outcome and adds only what was done since the first. An
+ * error stands with its instant until the next success clears it.
+ */
+export const writeState = statement(
+  'write-sweep-state',
+  {},
+  sql`insert into ${schema}.sweep_state as s (
+    function, last_started_at, last_success_at, last_outcome, last_rows, rows_total,
+    batch_size, batch_size_configured, recent_outcomes, last_error, last_error_at)
+  values (
+    ${purpose}, ${arg('startedAt', text)}::timestamptz,
+    case when ${arg('isSuccess', bool)} then clock_timestamp() end,
+    ${arg('outcome', text)}, ${arg('rows', int8)}, ${arg('rowsAdded', int8)},
+    ${arg('batchSize', int4)}, ${arg('batchSizeConfigured', int4)}, array[${arg('outcome', text)}],
+    ${arg('error', text.orNull)}, case when ${arg('error', text.orNull)} is not null then clock_timestamp() end)
+  on conflict (function) do update set
+    last_started_at = greatest(s.last_started_at, excluded.last_started_at),
+    last_success_at = coalesce(excluded.last_success_at, s.last_success_at),
+    last_outcome = excluded.last_outcome,
+    last_rows = excluded.last_rows,
+    rows_total = s.rows_total + excluded.rows_total,
+    batch_size = excluded.batch_size,
+    batch_size_configured = excluded.batch_size_configured,
+    last_error = case when ${arg('isSuccess', bool)} then null else coalesce(excluded.last_error, s.last_error) end,
+    last_error_at = case when ${arg('isSuccess', bool)} then null
+      else coalesce(excluded.last_error_at, s.last_error_at) end,
+    recent_outcomes = (
+      excluded.recent_outcomes || s.recent_outcomes[case when ${arg('isFirstWrite', bool)} then 1 else 2 end:])[:5]`,
+)
+
+/** Whether a run that started later has written its row. */
+export const readSuccessor = statement(
+  'read-sweep-successor',
+  { succeeded: bool },
+  sql`select coalesce(bool_or(last_started_at > ${arg('startedAt', text)}::timestamptz), false) as succeeded
+  from ${schema}.sweep_state
+  where function = ${purpose}`,
+)
+
+/** The first row of a statement that always returns one. */
+export async function readOne<Row, Args>(
+  connection: Connection,
+  one: Statement<Row, Args>,
+  args: Args,
+): Promise<Row> {
+  const [row] = await connection.run(one, args)
+  if (row === undefined) throw new Error(`${one.name} returned no row`)
+  return row
+}
