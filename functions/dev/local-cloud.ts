@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto'
+import { LocalSandbox, type OnLine } from './local-sandbox.ts'
+import type { LocalFunction, LocalRule, LocalStack } from './local-stack.ts'
+import { ruleSchedule } from './schedule-expression.ts'
+import { type SecretsEndpoint, serveSecrets } from './secrets-endpoint.ts'
+
+export interface CloudOptions {
+  readonly stack: LocalStack
+  /** Secrets by their ARN. */
+  readonly secrets: Readonly<Record<string, string>>
+  /** Variables beside the template's, for every function: a test's short lease, say. */
+  readonly environment?: Readonly<Record<string, string>>
+  readonly onLine: OnLine
+  /** Each invocation by a rule, when it ended. */
+  readonly onInvoked?: (definition: LocalFunction, outcome: { result: unknown } | { error: Error }) => void
+}
+
+/** How long a stopping function may take to end its batch. */
+const stopGraceMs = 3000
+
+/** setTimeout takes no longer wait than this; a rule that is further off is asked again. */
+const timerMsMax = 2 ** 31 - 1
+
+/**
+ * A synthesized stack, running: one worker thread an execution environment, rules by their own schedule,
+ * secrets by a local endpoint. A function whose sandbox is busy gets another one, as in Lambda; an event by
+ * a rule is tried once, as the template says.
+ */
+export class LocalCloud {
+  readonly #options: CloudOptions
+  readonly #secrets: SecretsEndpoint
+  readonly #sandboxes = new Map<string, LocalSandbox[]>()
+  readonly #timers = new Map<LocalRule, NodeJS.Timeout>()
+  #stopped = false
+
+  private constructor(options: CloudOptions, secrets: SecretsEndpoint) {
+    this.#options = options
+    this.#secrets = secrets
+  }
+
+  static async start(options: CloudOptions): Promise<LocalCloud> {
+    return new LocalCloud(options, await serveSecrets(options.secrets))
+  }
+
+  /** Invokes what a deploy invokes, in its order; the first failure ends it, as it would fail the deploy. */
+  async deploy(): Promise<void> {
+    for (const definition of this.#options.stack.triggers) await this.invoke(definition, {})
+  }
+
+  /** The one function whose rule, or whose name, ends in a purpose. */
+  functionOf(purpose: string): LocalFunction {
+    const found = [...this.#options.stack.functions.values()].filter(each => isOfPurpose(each, purpose))
+    const [definition] = found
+    if (definition === undefined || found.length > 1) {
+      throw new Error(`${found.length} functions of the template are named after ${purpose}`)
+    }
+    return definition
+  }
+
+  /** Invokes one function and waits for what it returns. */
+  async invoke(definition: LocalFunction, event: unknown): Promise<unknown> {
+    if (this.#stopped) throw new Error('the local cloud has stopped')
+    const sandbox = this.#sandboxFor(definition)
+    return await sandbox.invoke(event)
+  }
+
+  /** The event that EventBridge would send now, by the function's own rule. */
+  scheduledEvent(definition: LocalFunction): unknown {
+    const rule = this.#options.stack.rules.find(each =>
+      each.targets.some(target => target.functionArn === definition.arn),
+    )
+    if (rule === undefined) throw new Error(`no rule of the template has ${definition.name} as its target`)
+    return this.#eventOf(rule)
+  }
+
+  /** Starts every rule; a rate counts from now. */
+  startRules(): void {
+    const since = new Date()
+    for (const rule of this.#options.stack.rules) this.#arm(rule, since, since)
+  }
+
+  /** Ends rules first, then functions, then the secrets that they read. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    for (const timer of this.#timers.values()) clearTimeout(timer)
+    const sandboxes = [...this.#sandboxes.values()].flat()
+    await Promise.all(sandboxes.map(sandbox => sandbox.close(stopGraceMs)))
+    await this.#secrets.close()
+  }
+
+  #arm(rule: LocalRule, after: Date, since: Date): void {
+    const next = ruleSchedule(rule.expression).next(after, since)
+    if (next === null) return
+    const waitMs = Math.max(0, next.getTime() - Date.now())
+    const wake = () => {
+      if (waitMs <= timerMsMax) this.#fire(rule)
+      this.#arm(rule, waitMs <= timerMsMax ? next : new Date(), since)
+    }
+    this.#timers.set(rule, setTimeout(wake, Math.min(waitMs, timerMsMax)))
+  }
+
+  #fire(rule: LocalRule): void {
+    for (const { functionArn, input } of rule.targets) {
+      const definition = this.#options.stack.functions.get(functionArn)
+      if (definition === undefined) throw new Error(`${rule.name}: its target ${functionArn} is no function`)
+      const event = input === undefined ? this.#eventOf(rule) : JSON.parse(input)
+      this.invoke(definition, event).then(
+        result => this.#options.onInvoked?.(definition, { result }),
+        (error: Error) => {
+          if (!this.#stopped) this.#options.onInvoked?.(definition, { error })
+        },
+      )
+    }
+  }
+
+  #eventOf(rule: LocalRule) {
+    const { account, region } = this.#options.stack.scope
+    return {
+      version: '0',
+      id: randomUUID(),
+      'detail-type': 'Scheduled Event',
+      source: 'aws.events',
+      account,
+      time: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+      region,
+      resources: [rule.arn],
+      detail: {},
+    }
+  }
+
+  #sandboxFor(definition: LocalFunction): LocalSandbox {
+    const warm = (this.#sandboxes.get(definition.arn) ?? []).filter(sandbox => sandbox.usable)
+    const idle = warm.find(sandbox => !sandbox.busy)
+    const sandbox =
+      idle ?? new LocalSandbox(definition, this.#environmentOf(definition), this.#options.onLine)
+    this.#sandboxes.set(definition.arn, idle === undefined ? [...warm, sandbox] : warm)
+    return sandbox
+  }
+
+  #environmentOf(definition: LocalFunction): Record<string, string> {
+    const { region } = this.#options.stack.scope
+    return {
+      AWS_REGION: region,
+      AWS_DEFAULT_REGION: region,
+      AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
+      AWS_LAMBDA_FUNCTION_NAME: definition.name,
+      AWS_LAMBDA_FUNCTION_VERSION: '$LATEST',
+      AWS_LAMBDA_FUNCTION_MEMORY_SIZE: String(definition.memoryMb),
+      AWS_LAMBDA_INITIALIZATION_TYPE: 'on-demand',
+      AWS_LAMBDA_LOG_GROUP_NAME: `/aws/lambda/${definition.name}`,
+      AWS_LAMBDA_LOG_STREAM_NAME: 'local',
+      LAMBDA_TASK_ROOT: definition.folder,
+      TZ: ':UTC',
+      // No account answers to these: whatever would reach for one fails instead of finding the user's own.
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: this.#secrets.url,
+      ...definition.environment,
+      ...this.#options.environment,
+    }
+  }
+}
+
+/** `Stack-ExpiredLocksFunction1A2B` and `taskq-expired_locks` are both of `expired_locks`. */
+function isOfPurpose(definition: LocalFunction, purpose: string): boolean {
+  const plain = (text: string) => text.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()
+  return plain(definition.name).includes(plain(purpose)) || plain(definition.id).includes(plain(purpose))
+}
