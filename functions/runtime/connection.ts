@@ -1,0 +1,86 @@
+import { existsSync, readFileSync } from 'node:fs'
+import tls from 'node:tls'
+import { TaskQError } from '../../shared/core/errors.ts'
+import type { Settings } from '../../shared/core/read-settings.ts'
+import { connectPg, type ScriptConnection } from '../../shared/db/pg.ts'
+import { codeOf } from '../../shared/sql/failures.ts'
+import { databaseUrls, forgetSecret, isRdsHost } from './secret.ts'
+
+/** Which connection is wanted, and the two ports that a retry needs. */
+export interface Wanted {
+  readonly settings: Settings
+  /** Shown in pg_stat_activity. */
+  readonly applicationName: string
+  /** Migrations go past the pooler. */
+  readonly isDirect?: boolean
+  /** The client gives a statement up after this long: above every timeout of the server's. */
+  readonly queryTimeoutMs: number
+  readonly sleep: (ms: number) => Promise<void>
+  readonly random: () => number
+}
+
+/** How long the one retry waits, at least and at most: a database that scales to zero takes a moment. */
+const retryMs = { least: 100, spread: 400 }
+
+/**
+ * Opens one connection, with one retry: after a moment, or at once with the secret read anew where the server
+ * refused the password, since it may have been rotated. What cannot be had is `DATABASE_UNREACHABLE`.
+ */
+export async function openConnection(wanted: Wanted): Promise<ScriptConnection> {
+  try {
+    return await open(wanted)
+  } catch (error) {
+    if (error instanceof TaskQError) throw error
+    if (!isRefusedPassword(error)) await wanted.sleep(retryMs.least + wanted.random() * retryMs.spread)
+    else if (!forgetSecret(wanted.settings)) throw await unreachable(wanted, error)
+  }
+  try {
+    return await open(wanted)
+  } catch (error) {
+    throw error instanceof TaskQError ? error : await unreachable(wanted, error)
+  }
+}
+
+const isRefusedPassword = (error: unknown) => ['28P01', '28000'].includes(codeOf(error) ?? '')
+
+async function open(wanted: Wanted): Promise<ScriptConnection> {
+  const url = await address(wanted)
+  trustRds(url)
+  const { settings, applicationName, queryTimeoutMs } = wanted
+  const { schemaName, connectTimeout } = settings
+  return connectPg({
+    url,
+    schema: schemaName,
+    applicationName,
+    connectTimeoutMs: connectTimeout,
+    queryTimeoutMs,
+  })
+}
+
+async function address({ settings, isDirect = false }: Wanted): Promise<string> {
+  const { url, directUrl } = await databaseUrls(settings)
+  return isDirect ? directUrl : url
+}
+
+async function unreachable(wanted: Wanted, error: unknown): Promise<TaskQError> {
+  const said = error instanceof Error && error.message !== '' ? error.message : 'no answer'
+  const reason = [said, codeOf(error)].filter(part => part !== undefined).join(', ')
+  const where = whereabouts(await address(wanted))
+  return new TaskQError('DATABASE_UNREACHABLE', `no connection to ${where}: ${reason}`, { cause: error })
+}
+
+/** Host and database of a URL, and nothing of who connects to it. */
+function whereabouts(url: string): string {
+  const parsed = URL.parse(url)
+  return parsed === null ? 'the database, whose URL cannot be parsed' : `${parsed.host}${parsed.pathname}`
+}
+
+/** Lambda brings the authorities that sign RDS' certificates, and since Node 20 leaves it to us to load them. */
+const rdsAuthorities = '/var/runtime/ca-cert.pem'
+let isRdsTrusted = false
+
+function trustRds(url: string): void {
+  if (isRdsTrusted || !isRdsHost(URL.parse(url)?.hostname ?? '') || !existsSync(rdsAuthorities)) return
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), readFileSync(rdsAuthorities, 'utf8')])
+  isRdsTrusted = true
+}

@@ -1,0 +1,94 @@
+import * as z from 'zod/mini'
+import { InvalidInputError } from '../../shared/core/errors.ts'
+import { settingsTable } from '../../shared/core/settings.ts'
+import type { Sweep } from '../../shared/sweeper/define.ts'
+
+/** What an operator may ask of one invocation; what is absent is as the settings say. */
+export interface ManualEvent {
+  readonly trigger: 'manual'
+  /** Who asks, and why: both stand in the log. */
+  readonly requestedBy: string
+  readonly reason: string
+  readonly maxBatches?: number | undefined
+  readonly batchSize?: number | undefined
+  readonly maxSeconds?: number | undefined
+  readonly dryRun?: boolean | undefined
+}
+
+/** An event that a scheduled function accepts. */
+export type SweepEvent = { readonly trigger: 'schedule' } | { readonly trigger: 'smoke' } | ManualEvent
+
+/** Lambda ends an invocation after a quarter of an hour, whatever it is asked for. */
+const secondsMax = 900
+
+/** A word of explanation that a log line and a terminal can show. */
+const told = (charactersMax: number) =>
+  z
+    .string()
+    .check(z.minLength(1), z.maxLength(charactersMax), z.regex(/^\P{Cc}*$/u, 'holds a control character'))
+
+/** A number in the range of a setting, so that an event can ask for nothing that a setting could not. */
+const within = (setting: 'sweepDrainBatches' | Sweep['batchSize']) =>
+  z.optional(
+    z.number().check(
+      z.refine(value => settingsTable[setting].schema.safeParse(String(value)).success, {
+        error: `is not a whole number ${settingsTable[setting].range}`,
+      }),
+    ),
+  )
+
+const manual = (sweep: Sweep) =>
+  z.strictObject({
+    trigger: z.literal('manual'),
+    requestedBy: told(255),
+    reason: told(1000),
+    maxBatches: within('sweepDrainBatches'),
+    batchSize: within(sweep.batchSize),
+    maxSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(secondsMax))),
+    dryRun: z.optional(z.boolean()),
+  })
+
+const smoke = z.strictObject({ trigger: z.literal('smoke') })
+
+/** EventBridge's own envelope; it may grow members, so its others are neither read nor refused. */
+const scheduled = z.object({ source: z.literal('aws.events'), 'detail-type': z.literal('Scheduled Event') })
+
+/**
+ * Reads the event of a scheduled function. Anything else than EventBridge's scheduled event, a smoke event or
+ * a manual one is an error with code `EVENT_INVALID` whose `field` is the member at fault.
+ *
+ * @example
+ * readEvent(promotion, { trigger: 'manual', requestedBy: 'ada', reason: 'backlog after an outage' })
+ */
+export function readEvent(sweep: Sweep, event: unknown): SweepEvent {
+  if (typeof event !== 'object' || event === null || Array.isArray(event)) {
+    throw new InvalidInputError('EVENT_INVALID', 'event', 'is no object')
+  }
+  if (!('trigger' in event) && 'source' in event) {
+    accept(scheduled, event)
+    return { trigger: 'schedule' }
+  }
+  const { trigger } = event as { trigger?: unknown }
+  if (trigger === 'smoke') return accept(smoke, event)
+  if (trigger === 'manual') return accept(manual(sweep), event)
+  const got = trigger === undefined ? 'is missing' : `is ${JSON.stringify(trigger)}`
+  throw new InvalidInputError(
+    'EVENT_INVALID',
+    'trigger',
+    `${got}: send "smoke" or "manual", or let the rule send EventBridge's scheduled event`,
+  )
+}
+
+function accept<T>(schema: z.ZodMiniType<T>, event: object): T {
+  const read = schema.safeParse(event)
+  if (read.success) return read.data
+  const [issue] = read.error.issues
+  const [unknown] = issue?.code === 'unrecognized_keys' ? issue.keys : []
+  if (unknown !== undefined)
+    throw new InvalidInputError('EVENT_INVALID', unknown, 'is no member of this event')
+  throw new InvalidInputError(
+    'EVENT_INVALID',
+    String(issue?.path[0] ?? 'event'),
+    issue?.message ?? 'is wrong',
+  )
+}

@@ -1,0 +1,45 @@
+import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics'
+import { isTaskQError } from '../../shared/core/errors.ts'
+import type { DryRunResult, RunResult } from '../../shared/sweeper/result.ts'
+
+/** Counts by name; only what is not zero is published, because a series costs money in every hour it has data. */
+export type Counts = Readonly<Record<string, number>>
+
+const nameByDisposition: Readonly<Record<string, string>> = {
+  repended: 'JobsRepended',
+  crashed: 'JobsCrashed',
+  cancelled: 'JobsCancelledBySweep',
+  unknown: 'JobsUnknownDisposition',
+  failed: 'JobsFailedByDeadline',
+}
+
+/** What an invocation did that somebody may have to know. */
+export function countsOf(result: RunResult | DryRunResult): Counts {
+  if ('dryRun' in result) return {}
+  const moved = Object.entries(result.byDisposition ?? {}).flatMap(([disposition, rows]) => {
+    const name = nameByDisposition[disposition]
+    return name === undefined ? [] : [[name, rows] as const]
+  })
+  return { BatchesAborted: result.batchesAborted ?? 0, ...Object.fromEntries(moved) }
+}
+
+/** What a thrown error counts as, beside Lambda's own Errors. */
+export function countsOfError(error: unknown): Counts {
+  if (!isTaskQError(error)) return {}
+  if (error.code === 'DATABASE_UNREACHABLE') return { DatabaseUnreachable: 1 }
+  return error.code === 'WRONG_TARGET' ? { WrongTarget: 1 } : {}
+}
+
+/**
+ * Prints the counts that are not zero as one line of CloudWatch's embedded format, and nothing where none is.
+ * Call it after the commit. The schema is the one dimension: Powertools would add the service by itself.
+ */
+export function publishCounts(schema: string, counts: Counts): void {
+  const stored = Object.entries(counts).filter(([, count]) => count !== 0)
+  if (stored.length === 0) return
+  const metrics = new Metrics({ namespace: 'TaskQ' })
+  metrics.clearDefaultDimensions()
+  metrics.addDimension('Schema', schema)
+  for (const [name, count] of stored) metrics.addMetric(name, MetricUnit.Count, count)
+  metrics.publishStoredMetrics()
+}

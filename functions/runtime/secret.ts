@@ -1,0 +1,121 @@
+import * as z from 'zod/mini'
+import { InvalidInputError, TaskQError } from '../../shared/core/errors.ts'
+import { type Settings, variableName } from '../../shared/core/read-settings.ts'
+
+/** Where the database is: by way of its pooler, and past it. Both hold a password: print neither. */
+export interface DatabaseUrls {
+  readonly url: string
+  /** For migrations; the same as `url` where there is no pooler to pass. */
+  readonly directUrl: string
+}
+
+const ours = z.object({ url: z.string(), directUrl: z.optional(z.string()) })
+
+/** As RDS and its rotation write it; the port is a text there at times. */
+const ofRds = z.object({
+  host: z.string(),
+  port: z.optional(z.union([z.number(), z.string()])),
+  username: z.string(),
+  password: z.string(),
+  dbname: z.optional(z.string()),
+  engine: z.optional(z.string().check(z.regex(/postgres/))),
+})
+
+const isPostgresUrl = (text: string) => /^postgres(ql)?:\/\/\S+$/.test(text)
+
+/** A secret is read once in the life of a process; only a refused password makes it worth another look. */
+const kept = new Map<string, Promise<DatabaseUrls>>()
+
+/**
+ * The database's addresses, from the environment or from the secret that it names.
+ *
+ * Errors: `SETTING_INVALID` where there is neither, or the secret holds something else than its three forms;
+ * `DATABASE_UNREACHABLE` where the secret cannot be read. None of them repeats what a secret holds.
+ */
+export async function databaseUrls(settings: Settings): Promise<DatabaseUrls> {
+  const { databaseUrl, databaseDirectUrl, databaseSecretArn } = settings
+  if (databaseUrl !== undefined) return withDirect({ url: databaseUrl, directUrl: databaseDirectUrl })
+  if (databaseSecretArn === undefined) {
+    const missing = `is missing, and so is ${variableName('databaseSecretArn')}: set one of them`
+    throw new InvalidInputError('SETTING_INVALID', variableName('databaseUrl'), missing)
+  }
+  const known = kept.get(databaseSecretArn) ?? fetchUrls(databaseSecretArn)
+  kept.set(databaseSecretArn, known)
+  // A failure is not worth keeping: the next invocation asks again.
+  known.catch(() => kept.delete(databaseSecretArn))
+  const { url, directUrl } = await known
+  return { url, directUrl: databaseDirectUrl ?? directUrl }
+}
+
+/** Forgets what was read, after the server refused it; false where no secret could say otherwise. */
+export function forgetSecret(settings: Settings): boolean {
+  if (settings.databaseUrl !== undefined || settings.databaseSecretArn === undefined) return false
+  return kept.delete(settings.databaseSecretArn)
+}
+
+async function fetchUrls(arn: string): Promise<DatabaseUrls> {
+  // A chunk of its own, larger than all the rest: a warm or configured start never loads it.
+  const { readSecret } = await import('./secrets-manager.ts')
+  const text = await readSecret(arn).catch((error: unknown) => {
+    const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
+    throw new TaskQError('DATABASE_UNREACHABLE', `the secret ${arn} cannot be read: ${reason}`, {
+      cause: error,
+    })
+  })
+  return readDatabaseSecret(text)
+}
+
+/** Reads a secret's text in any of its three forms: a URL, our JSON, or the JSON of RDS. */
+export function readDatabaseSecret(text: string): DatabaseUrls {
+  const trimmed = text.trim()
+  if (isPostgresUrl(trimmed)) return withDirect({ url: trimmed })
+  const value = parseJson(trimmed)
+  const own = ours.safeParse(value)
+  if (own.success && isPostgresUrl(own.data.url) && isPostgresUrl(own.data.directUrl ?? own.data.url)) {
+    return withDirect(own.data)
+  }
+  const rds = ofRds.safeParse(value)
+  if (rds.success) return withDirect({ url: rdsUrl(rds.data) })
+  throw new InvalidInputError(
+    'SETTING_INVALID',
+    variableName('databaseSecretArn'),
+    'the secret holds neither a postgres:// URL, nor {"url", "directUrl"?}, nor the JSON of RDS with host, ' +
+      'username and password',
+  )
+}
+
+/** The parser's own error would repeat the beginning of the text. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function rdsUrl({
+  host,
+  port = 5432,
+  username,
+  password,
+  dbname = 'postgres',
+}: z.infer<typeof ofRds>): string {
+  const [user, word, database] = [username, password, dbname].map(encodeURIComponent)
+  // RDS refuses a connection without TLS; any other server decides for itself.
+  const tls = isRdsHost(host) ? '?sslmode=verify-full' : ''
+  return `postgres://${user}:${word}@${host}:${port}/${database}${tls}`
+}
+
+/** Whether a host's certificate is signed by the authorities of RDS, which Node does not know. */
+export function isRdsHost(host: string): boolean {
+  return /\.rds\.amazonaws\.com(\.cn)?$/.test(host)
+}
+
+function withDirect({ url, directUrl }: { url: string; directUrl?: string | undefined }): DatabaseUrls {
+  return { url: saidInFull(url), directUrl: saidInFull(directUrl ?? url) }
+}
+
+/** The driver verifies under these names too, with a warning on every start that it may not for ever. */
+function saidInFull(url: string): string {
+  return url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full')
+}

@@ -1,0 +1,100 @@
+import type { Settings } from '../../shared/core/read-settings.ts'
+import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { RunPorts, RunRequest } from '../../shared/sweeper/ports.ts'
+import type { DryRunResult, RunResult } from '../../shared/sweeper/result.ts'
+import { run } from '../../shared/sweeper/run.ts'
+import { type LambdaContext, nowMs, sleepUntilStopped, untilTerminated } from './budget.ts'
+import { openConnection } from './connection.ts'
+import { readEvent, type SweepEvent } from './event.ts'
+import { log } from './log.ts'
+import { countsOf, countsOfError, publishCounts } from './metrics.ts'
+import { environmentSettings, unknownSettings } from './settings.ts'
+
+/** A rule starts all functions at the same second; so long, at most, each waits before it connects. */
+const spreadMs = 500
+/** The client gives up this long after the server should have: then the network is gone. */
+const patienceMs = 2000
+
+let isFirst = true
+
+/**
+ * The Lambda of a sweep: event in, result out. What cannot be had or must not be touched is thrown, so that
+ * Lambda's own Errors see it; metrics and the log line follow the last commit.
+ *
+ * @example
+ * export const handler = sweepHandler(promotion)
+ */
+export function sweepHandler(sweep: Sweep) {
+  return async (event: unknown, context: LambdaContext): Promise<RunResult | DryRunResult> => {
+    const settings = environmentSettings()
+    if (isFirst) warnOfUnknown(settings)
+    const asked = readEvent(sweep, event)
+    try {
+      const result = await untilTerminated(signal =>
+        run(sweep, requestOf(asked, settings), portsOf(sweep, asked, settings, context, signal)),
+      )
+      publishCounts(settings.schemaName, countsOf(result))
+      logResult(settings, asked, result, context)
+      return result
+    } catch (error) {
+      publishCounts(settings.schemaName, countsOfError(error))
+      throw error
+    }
+  }
+}
+
+function warnOfUnknown(settings: Settings): void {
+  isFirst = false
+  const unknown = unknownSettings()
+  if (unknown.length > 0) log(settings, 'warn', 'variables that are no setting of this version', { unknown })
+}
+
+function requestOf(asked: SweepEvent, settings: Settings): RunRequest {
+  if (asked.trigger !== 'manual') return { trigger: asked.trigger, settings }
+  const { trigger, maxBatches, batchSize, maxSeconds, dryRun } = asked
+  return {
+    trigger,
+    settings,
+    ...(maxBatches !== undefined && { maxBatches }),
+    ...(batchSize !== undefined && { batchSize }),
+    ...(maxSeconds !== undefined && { maxSeconds }),
+    ...(dryRun !== undefined && { dryRun }),
+  }
+}
+
+function portsOf(
+  sweep: Sweep,
+  asked: SweepEvent,
+  settings: Settings,
+  context: LambdaContext,
+  signal: AbortSignal,
+): RunPorts {
+  const sleep = (ms: number) => sleepUntilStopped(ms, signal)
+  const wanted = {
+    settings,
+    applicationName: `taskq-${sweep.purpose}`,
+    queryTimeoutMs: settings[sweep.statementTimeout] + patienceMs,
+    sleep,
+    random: Math.random,
+  }
+  let waitMs = asked.trigger === 'schedule' ? Math.random() * spreadMs : 0
+  const connect = async () => {
+    await sleep(waitMs)
+    waitMs = 0
+    return openConnection(wanted)
+  }
+  return { connect, nowMs, sleep, remainingMs: () => context.getRemainingTimeInMillis(), signal }
+}
+
+function logResult(
+  settings: Settings,
+  asked: SweepEvent,
+  result: RunResult | DryRunResult,
+  context: LambdaContext,
+): void {
+  const told = asked.trigger === 'manual' ? { requestedBy: asked.requestedBy, reason: asked.reason } : {}
+  const ending = 'dryRun' in result ? 'only looked' : result.outcome
+  const level = ending === 'aborted' ? 'warn' : 'info'
+  const fields = { ...result, ...told, requestId: context.awsRequestId }
+  log(settings, level, `${result.function} ${ending}`, fields)
+}

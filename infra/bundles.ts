@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build, type Metafile } from 'esbuild'
+import { sweeps } from '../shared/sweeps/index.ts'
+
+/** Every function that is deployed, named as its entry in functions/. */
+export const bundledFunctions: readonly string[] = [...sweeps.map(sweep => sweep.purpose), 'migrate']
+
+const projectFolder = fileURLToPath(new URL('..', import.meta.url))
+
+/** Where the construct finds the bundles: beside infra/, in the repository as in the package. */
+export const bundlesFolder = join(projectFolder, 'bundles')
+
+/** What one function's bundle weighs. */
+export interface Bundle {
+  readonly name: string
+  /** Bytes of the entry and of the chunks that it imports statically: what a cold start loads. */
+  readonly coldBytes: number
+  /** Bytes of all files, the chunks included that are loaded only when needed. */
+  readonly totalBytes: number
+}
+
+/**
+ * Builds `bundles/<function>/index.mjs` for each function: the one build there is, used by synthesis, by the
+ * tests and by `taskq dev`. The same sources give the same bytes, wherever they lie.
+ */
+export async function buildBundles(folder = bundlesFolder): Promise<Bundle[]> {
+  rmSync(folder, { recursive: true, force: true })
+  return Promise.all(bundledFunctions.map(name => buildBundle(name, join(folder, name))))
+}
+
+async function buildBundle(name: string, outdir: string): Promise<Bundle> {
+  const { metafile } = await build({
+    absWorkingDir: projectFolder,
+    entryPoints: { index: `functions/${name}.ts` },
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    chunkNames: 'chunk-[hash]',
+    bundle: true,
+    // What is imported late becomes a file of its own, so that a cold start does not read it.
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    minify: true,
+    // An error's class is part of what it says.
+    keepNames: true,
+    legalComments: 'none',
+    // The driver is CommonJS and requires Node's own modules, which a module has no `require` for.
+    banner: { js: requireBanner },
+    define: { EMBEDDED_MIGRATIONS: JSON.stringify(readMigrations()) },
+    metafile: true,
+    logLevel: 'warning',
+  })
+  return weigh(name, metafile)
+}
+
+const requireBanner =
+  "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);"
+
+/**
+ * The migrations as `[file name, text]` pairs. Only the function that reads them carries them: where nothing
+ * asks for the name, nothing is put in. The room of the database has the same reader for its own use; infra
+ * may not reach the driver in that room.
+ */
+function readMigrations(): [string, string][] {
+  const folder = join(projectFolder, 'migrations')
+  const names = readdirSync(folder).filter(name => name.endsWith('.sql'))
+  return names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')])
+}
+
+function weigh(name: string, { outputs }: Metafile): Bundle {
+  const paths = Object.keys(outputs)
+  const entry = paths.find(path => outputs[path]?.entryPoint === `functions/${name}.ts`)
+  if (entry === undefined) throw new Error(`the build of ${name} has no entry`)
+  const cold = new Set([entry])
+  // A set visits what is added while it is walked, so this follows static imports to their end.
+  for (const path of cold) {
+    for (const { path: imported, kind, external } of outputs[path]?.imports ?? []) {
+      if (kind === 'import-statement' && external !== true) cold.add(imported)
+    }
+  }
+  const bytes = (chosen: Iterable<string>) =>
+    [...chosen].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0)
+  return { name, coldBytes: bytes(cold), totalBytes: bytes(paths) }
+}
