@@ -7,6 +7,10 @@ const snake = /^[a-z0-9]+(_[a-z0-9]+)*$/
 /** Where a file may be named after a function's purpose, which is snake_case everywhere. */
 const namesPurposes = /^(functions|shared\/sweeps|test\/.+)\/[^/]+$/
 
+const vague = /(^|[/._-])(util|helper|common|manager|lib)s?(?=$|[/._-])/i
+/** What others named so: the AWS service. */
+const properName = /secrets-manager/
+
 /** The name without what a tool reads in it: `x.test.ts` and `x.config.ts` are named x. */
 const stem = (path: string) => (path.split('/').at(-1) ?? '').replace(/\.(test\.|config\.|d\.)?ts$/, '')
 
@@ -43,13 +47,9 @@ export const nameRules: readonly Rule[] = [
     holds: 'a name says what the thing is',
     instead: 'What does it make true, or which noun is it? A name that fits anything tells nothing.',
     reads: path => !path.startsWith('node_modules/'),
-    offences: ({ path }) =>
-      onName(
-        path,
-        /(^|[/._-])(util|helper|common|manager|lib)s?(?=$|[/._-])|(Util|Helper|Manager)/i.test(path),
-      ),
+    offences: ({ path }) => onName(path, vague.test(path.replace(properName, ''))),
     planted: { path: 'test/support/db-helpers.ts', text: '', lines: [1] },
-    lookAlike: { path: 'shared/core/calibrate.ts', text: '' },
+    lookAlike: { path: 'functions/calibrate/secrets-manager.ts', text: '' },
   },
   {
     holds: 'a migration is numbered and named',
