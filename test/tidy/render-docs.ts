@@ -25,18 +25,20 @@ function cadenceOf({ cadenceMinutes, pulse }: Sweep): string {
   return pulse === null ? every : `${every}, pulsing`
 }
 
+function stayOf({ pulse }: Sweep): string {
+  if (pulse === null) return 'It drains and leaves.'
+  const stays = `Once it has drained, it stays while it knows of something due inside`
+  const looks = pulse.interval === null ? '' : `, and looks every \`${variableName(pulse.interval)}\``
+  return `${stays} \`${variableName('invocationWindow')}\`${looks}.`
+}
+
 function sectionOf(sweep: Sweep): string {
   const moves = sweep.moves.map(([from, to]) => `\`${from}\` → \`${to}\``)
-  const pulses =
-    sweep.pulse === null
-      ? 'It drains and leaves.'
-      : `Once it has drained, it stays while it knows of something due inside \`${variableName('invocationWindow')}\`` +
-        `${sweep.pulse.interval === null ? '' : `, and looks every \`${variableName(sweep.pulse.interval)}\``}.`
   return `## ${sweep.purpose}
 
 ${sweep.why.replaceAll(/\s+/g, ' ')}
 
-${pulses}
+${stayOf(sweep)}
 
 - Moves: ${moves.length === 0 ? 'none' : moves.join(', ')}
 - Window's index: \`${sweep.index}\`
@@ -69,8 +71,8 @@ export function renderFunctionsPage(sweeps: readonly Sweep[]): string {
 
 # Functions
 
-Each scheduled function takes its lock for one batch at a time, commits every batch by itself, reports what it did
-and exits. It is safe to start one twice, late or by hand.
+Each scheduled function takes its lock for one batch at a time, commits every batch by itself, reports what
+it did and exits. It is safe to start one twice, late or by hand.
 
 ${table(head, rows)}
 
@@ -88,9 +90,9 @@ export function renderSettingsPage(): string {
 
 # Settings
 
-All settings are environment variables. A value that is wrong is refused when the process or the synthesis starts,
-by name and with what would be right. Names that end in \`_MS\` are plain milliseconds; every other duration has its
-unit (\`250ms\`, \`90s\`, \`5m\`, \`7d\`).
+All settings are environment variables. A value that is wrong is refused when the process or the synthesis
+starts, by name and with what would be right. Names that end in \`_MS\` are plain milliseconds; every other
+duration has its unit (\`250ms\`, \`90s\`, \`5m\`, \`7d\`).
 
 ${table(['variable', 'default', 'range', 'what it does'], rows)}
 `
