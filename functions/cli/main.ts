@@ -1,0 +1,56 @@
+#!/usr/bin/env node
+import { InvalidInputError } from '../../shared/core/errors.ts'
+import { readArguments } from './arguments.ts'
+import { type ExitCode, exitCodeOf, exitCodes, knownError } from './exit-code.ts'
+import { overview, verbHelp } from './help.ts'
+import { Output } from './output.ts'
+import { cliEnvironment, cliSettings } from './settings.ts'
+import { watchSignals } from './signals.ts'
+import type { Call, Verb } from './verb.ts'
+import { verbs } from './verbs/index.ts'
+
+/** Where the schema's name is not known yet, it is not what went wrong. */
+let schema = 'taskq'
+
+async function main(argv: readonly string[]): Promise<ExitCode> {
+  const [name = '', ...rest] = argv
+  const output = new Output(rest.includes('--json'))
+  if (name === '--help' || name === 'help') {
+    output.answer({ json: { verbs: verbs.map(verb => verb.name) }, text: overview(verbs) })
+    return exitCodes.done
+  }
+  try {
+    const verb = verbs.find(each => each.name === name)
+    if (verb === undefined) throw unknownVerb(name)
+    return await perform(verb, rest, output)
+  } catch (error) {
+    const known = knownError(error, schema)
+    output.error(name, known)
+    return exitCodeOf(known)
+  }
+}
+
+async function perform(verb: Verb, argv: readonly string[], output: Output): Promise<ExitCode> {
+  const { words, flags } = readArguments(verb, argv)
+  if (flags['help'] === true) {
+    output.answer({ json: { usage: verbHelp(verb) }, text: verbHelp(verb) })
+    return exitCodes.done
+  }
+  const text = (flag: string) => (typeof flags[flag] === 'string' ? flags[flag] : undefined)
+  const environment = cliEnvironment({ 'database-url': text('database-url'), schema: text('schema') })
+  const settings = cliSettings(environment, flags)
+  schema = settings.schemaName
+  const signal = watchSignals(() => output.note('ending after what is under way; once more ends at once'))
+  const call: Call = { words, text, has: flag => flags[flag] === true, environment, settings, signal, output }
+  const answer = await verb.run(call)
+  output.answer(answer)
+  return answer.exitCode ?? exitCodes.done
+}
+
+function unknownVerb(name: string): InvalidInputError {
+  const known = verbs.map(verb => verb.name).join(', ')
+  const reason = name === '' ? 'is missing' : `"${name}" is none`
+  return new InvalidInputError('USAGE', 'VERB', `${reason}; there are ${known}; see "taskq --help"`)
+}
+
+process.exitCode = await main(process.argv.slice(2))

@@ -1,0 +1,61 @@
+import type { TaskQError } from '../../shared/core/errors.ts'
+import type { Answer } from './verb.ts'
+
+/**
+ * Where a command's words go. For people: the answer and what happens meanwhile on stdout. With `--json`:
+ * one object on stdout and everything else on stderr. A line that is written over again and again is for a
+ * terminal alone; a pipe gets none of it.
+ */
+export class Output {
+  readonly #isJson: boolean
+  #live = ''
+
+  constructor(isJson: boolean) {
+    this.#isJson = isJson
+  }
+
+  /** One line about something that happened. */
+  line(text: string): void {
+    this.#clear()
+    const stream = this.#isJson ? process.stderr : process.stdout
+    stream.write(`${text}\n`)
+    this.#draw()
+  }
+
+  /** A remark that is no part of the result. */
+  note(text: string): void {
+    this.#clear()
+    process.stderr.write(`${text}\n`)
+    this.#draw()
+  }
+
+  /** The state of long work, in one line that replaces the one before; the empty text removes it. */
+  live(text: string): void {
+    if (!process.stderr.isTTY) return
+    this.#clear()
+    this.#live = text.slice(0, Math.max(0, (process.stderr.columns ?? 80) - 1))
+    this.#draw()
+  }
+
+  answer({ json, text }: Answer): void {
+    this.live('')
+    if (this.#isJson) process.stdout.write(`${JSON.stringify(json)}\n`)
+    else if (text !== '') process.stdout.write(`${text}\n`)
+  }
+
+  /** The error for people on stderr; with `--json` also as the object on stdout that a script waits for. */
+  error(verb: string, error: TaskQError): void {
+    this.live('')
+    process.stderr.write(`${['taskq', verb].join(' ').trim()}: ${error.code}: ${error.message}\n`)
+    const { code, field, message } = error
+    if (this.#isJson) process.stdout.write(`${JSON.stringify({ error: { code, field, message } })}\n`)
+  }
+
+  #clear(): void {
+    if (this.#live !== '') process.stderr.write('\r\u001b[K')
+  }
+
+  #draw(): void {
+    if (this.#live !== '') process.stderr.write(this.#live)
+  }
+}

@@ -1,0 +1,7 @@
+import type { Verb } from '../verb.ts'
+import { migrateVerb } from './migrate.ts'
+import { runVerb } from './run.ts'
+import { statusVerb } from './status.ts'
+
+/** Every verb, in the order of the help. */
+export const verbs: readonly Verb[] = [migrateVerb, runVerb, statusVerb]
