@@ -23,6 +23,7 @@ as $$
 declare
   policy {schema}.actors;
   scope text := coalesce(options->>'scope', '');
+  is_new boolean;
   stored int;
 begin
   perform set_config('lock_timeout', insert_jobs.lock_timeout_ms::text, true);
@@ -32,10 +33,7 @@ begin
     return;
   end if;
   if definition is not null then
-    if not found then
-      insert into {schema}.actors (actor, queue) values (insert_jobs.actor, definition->>'queue')
-        on conflict do nothing;
-    end if;
+    is_new := not found;
     policy.queue := definition->>'queue';
     policy.max_attempts := (definition->>'maxAttempts')::int;
     policy.retry_kind := definition->>'retryKind';
@@ -43,6 +41,15 @@ begin
     policy.retry_base := make_interval(secs => (definition->>'retryBaseMs')::float8 / 1000);
     policy.retry_cap := make_interval(secs => (definition->>'retryCapMs')::float8 / 1000);
     policy.retry_jitter := (definition->>'retryJitter')::float8;
+    if is_new then
+      -- With its retry policy: whoever enqueues by the bare name gets that of the definition.
+      insert into {schema}.actors (
+        actor, queue, max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
+      values (
+        insert_jobs.actor, policy.queue, policy.max_attempts, policy.retry_kind, policy.retry_backoff,
+        policy.retry_base, policy.retry_cap, policy.retry_jitter)
+      on conflict do nothing;
+    end if;
   end if;
 
   with stamp as materialized (

@@ -1,0 +1,28 @@
+import { TaskQError } from '../core/errors.ts'
+import { classify, codeOf } from '../sql/failures.ts'
+
+const unmigrated = ['3F000', '42P01', '42883']
+
+/** An error of the database's as one that says what the caller can do; others stay as they are. */
+export function callersError(error: unknown): unknown {
+  if (error instanceof TaskQError) return error
+  const code = codeOf(error)
+  const cause = { cause: error }
+  if (code === '55P03') {
+    return new TaskQError('LOCK_TIMEOUT', 'another open transaction holds the same idempotency key', cause)
+  }
+  if (code !== undefined && unmigrated.includes(code)) {
+    return new TaskQError(
+      'NOT_MIGRATED',
+      'the schema is missing or older than this client: migrate it',
+      cause,
+    )
+  }
+  if (classify(error) === 'timeout') {
+    return new TaskQError('STATEMENT_TIMEOUT', 'the database did not answer in time', cause)
+  }
+  if (classify(error) === 'lost') {
+    return new TaskQError('DATABASE_UNREACHABLE', 'the connection to the database was lost', cause)
+  }
+  return error
+}

@@ -1,0 +1,50 @@
+import { arg, schema, sql, statement } from '../sql/statement.ts'
+import { bool, float8, int8Array, text, textArray, uuid, uuidArray } from '../sql/types.ts'
+
+/** Who a worker is, as its row in `workers` says. */
+export interface WorkerIdentity {
+  readonly workerId: string
+  readonly name: string
+  readonly hostname: string
+  readonly kind: 'lambda' | 'process'
+  readonly queues: readonly string[]
+}
+
+/**
+ * One beat of a worker: its presence, and the leases of all jobs that it holds. Answers with those that it
+ * still holds; the others are lost. A job whose cancel was requested is told, and its lease not extended:
+ * whoever cancelled has raised it to what the grace needs. An expired lease that nobody took is still its
+ * holder's, and revived. No lease is extended beyond the time that its attempt is given.
+ */
+export const heartbeat = statement(
+  'heartbeat',
+  { id: uuid, cancelRequested: bool, cancelReason: text.orNull },
+  sql`with stamp as materialized (select clock_timestamp() as now),
+  present as (
+    insert into ${schema}.workers (id, name, hostname, kind, queues)
+    values (${arg('workerId', uuid)}, ${arg('name', text)}, ${arg('hostname', text)}, ${arg('kind', text)},
+      ${arg('queues', textArray)})
+    on conflict (id) do update set last_seen_at = clock_timestamp()
+  ),
+  -- Locked by id, as every writer of several jobs that waits does: in any other order two could deadlock.
+  held as materialized (
+    select j.id
+    from unnest(${arg('ids', uuidArray)}, ${arg('epochs', int8Array)}) as given (id, epoch)
+    join ${schema}.jobs j on j.id = given.id and j.claim_epoch = given.epoch
+    where j.id = any (${arg('ids', uuidArray)}) and j.locked_by = ${arg('workerId', uuid)} and j.status = 'running'
+    order by j.id
+    for no key update of j
+  )
+  update ${schema}.jobs j
+  set
+    last_heartbeat_at = stamp.now,
+    lock_expires_at = case when j.cancel_requested_at is null
+      then least(stamp.now + make_interval(secs => ${arg('leaseMs', float8)} / 1000), j.started_at + j.start_to_close)
+      else j.lock_expires_at end,
+    heartbeat_expires_at = case when j.cancel_requested_at is null
+      then stamp.now + j.heartbeat_timeout
+      else j.heartbeat_expires_at end
+  from stamp
+  where j.id = any (array(select id from held))
+  returning j.id, j.cancel_requested_at is not null as "cancelRequested", j.cancel_reason as "cancelReason"`,
+)
