@@ -1,7 +1,8 @@
 import type { Verb } from '../verb.ts'
+import { enqueueVerb } from './enqueue.ts'
 import { migrateVerb } from './migrate.ts'
 import { runVerb } from './run.ts'
 import { statusVerb } from './status.ts'
 
 /** Every verb, in the order of the help. */
-export const verbs: readonly Verb[] = [migrateVerb, runVerb, statusVerb]
+export const verbs: readonly Verb[] = [migrateVerb, runVerb, enqueueVerb, statusVerb]
