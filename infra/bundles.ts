@@ -1,7 +1,7 @@
-import { readdirSync, readFileSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build, type Metafile } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type OutputFile } from 'esbuild'
 import { sweeps } from '../shared/sweeps/index.ts'
 
 /** Every function that is deployed, named as its entry in functions/. */
@@ -23,18 +23,32 @@ export interface Bundle {
 
 /**
  * Builds `bundles/<function>/index.mjs` for each function: the one build there is, used by synthesis, by the
- * tests and by `taskq dev`. The same sources give the same bytes, wherever they lie.
+ * tests and by `taskq dev`. The same sources give the same bytes, wherever they lie; and a file that is
+ * already as it should be is left alone, so that two builds at once do not take it from one another's readers.
  */
 export async function buildBundles(folder = bundlesFolder): Promise<Bundle[]> {
-  rmSync(folder, { recursive: true, force: true })
-  return Promise.all(bundledFunctions.map(name => buildBundle(name, join(folder, name))))
+  return Promise.all(
+    bundledFunctions.map(async name => {
+      const outdir = join(folder, name)
+      const { outputFiles, metafile } = await build({
+        ...optionsOf(name),
+        outdir,
+        write: false,
+        metafile: true,
+      })
+      replaceFiles(outdir, outputFiles)
+      return weigh(name, metafile)
+    }),
+  )
 }
 
-async function buildBundle(name: string, outdir: string): Promise<Bundle> {
-  const { metafile } = await build({
+const requireBanner =
+  "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);"
+
+function optionsOf(name: string): BuildOptions {
+  return {
     absWorkingDir: projectFolder,
     entryPoints: { index: `functions/${name}.ts` },
-    outdir,
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
     bundle: true,
@@ -48,27 +62,36 @@ async function buildBundle(name: string, outdir: string): Promise<Bundle> {
     // An error's class is part of what it says.
     keepNames: true,
     legalComments: 'none',
-    // The driver is CommonJS and requires Node's own modules, which a module has no `require` for.
+    // The driver is CommonJS and requires Node's own modules, for which a module has no `require`.
     banner: { js: requireBanner },
     define: { EMBEDDED_MIGRATIONS: JSON.stringify(readMigrations()) },
-    metafile: true,
     logLevel: 'warning',
-  })
-  return weigh(name, metafile)
+  }
 }
 
-const requireBanner =
-  "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);"
-
 /**
- * The migrations as `[file name, text]` pairs. Only the function that reads them carries them: where nothing
+ * The migrations as `[file name, text]` pairs. Only a function that reads them carries them: where nothing
  * asks for the name, nothing is put in. The room of the database has the same reader for its own use; infra
- * may not reach the driver in that room.
+ * must not reach the driver that stands in that room.
  */
 function readMigrations(): [string, string][] {
   const folder = join(projectFolder, 'migrations')
   const names = readdirSync(folder).filter(name => name.endsWith('.sql'))
   return names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')])
+}
+
+function replaceFiles(folder: string, files: readonly OutputFile[]): void {
+  mkdirSync(folder, { recursive: true })
+  const wanted = new Map(files.map(file => [basename(file.path), file.contents]))
+  const present = readdirSync(folder)
+  for (const [name, contents] of wanted) {
+    const path = join(folder, name)
+    if (present.includes(name) && readFileSync(path).equals(contents)) continue
+    const fresh = `${path}.${process.pid}.new`
+    writeFileSync(fresh, contents)
+    renameSync(fresh, path)
+  }
+  for (const name of present) if (!wanted.has(name)) rmSync(join(folder, name), { force: true })
 }
 
 function weigh(name: string, { outputs }: Metafile): Bundle {

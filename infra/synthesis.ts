@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs'
+import {
+  App,
+  CloudFormationValidatePlugin,
+  type IPolicyValidationPlugin,
+  Stack,
+  Validations,
+} from 'aws-cdk-lib'
+import type { CloudAssembly } from 'aws-cdk-lib/cx-api'
+import { AwsSolutionsChecks } from 'cdk-nag'
+import type { Node } from 'constructs'
+import { InvalidInputError } from '../shared/core/errors.ts'
+import { buildBundles } from './bundles.ts'
+import { guardRules } from './guard-rules.ts'
+import { TaskQ, type TaskQProps } from './taskq.ts'
+
+export interface SynthesisOptions {
+  /** Context beside that of cdk.json, and before it; the CLI's `-c` comes before both. */
+  readonly context?: Readonly<Record<string, unknown>>
+  /** Where the assembly is written; a folder of the system's where absent, unless the CLI names one. */
+  readonly outdir?: string
+}
+
+/**
+ * Synthesizes the repository's own stack, bundles first: what `cdk deploy` deploys and `taskq dev` runs. It
+ * needs no network, account or region. Findings of cdk-nag and of CDK's own validation are errors.
+ */
+export async function synthesize(options: SynthesisOptions = {}): Promise<CloudAssembly> {
+  const { context, outdir } = options
+  const app = new App({
+    context: { ...projectContext(), ...context },
+    ...(outdir !== undefined && { outdir }),
+    analyticsReporting: false,
+  })
+  const props = propsOf(app.node)
+  await buildBundles()
+  Validations.of(app).addPlugins(
+    new AwsSolutionsChecks(app),
+    new CloudFormationValidatePlugin({
+      guardRules: [{ name: 'taskq', content: guardRules }],
+    }) as IPolicyValidationPlugin,
+  )
+  const stack = new Stack(app, 'TaskQ', {
+    description: 'TaskQ: the scheduled functions of a Postgres job queue',
+  })
+  new TaskQ(stack, 'TaskQ', props)
+  return app.synth()
+}
+
+/** As the CLI passes it, so that a synthesis without the CLI comes to the same. */
+function projectContext(): Record<string, unknown> {
+  const text = readFileSync(new URL('../cdk.json', import.meta.url), 'utf8')
+  return (JSON.parse(text) as { context: Record<string, unknown> }).context
+}
+
+/** The properties of the construct, from context of the same names; only the secret has no default. */
+function propsOf(node: Node): TaskQProps {
+  const read = (name: string) => node.tryGetContext(name) as string | undefined
+  const databaseSecret = read('databaseSecretArn')
+  if (databaseSecret === undefined) throw missingSecret()
+  const optional = ['schema', 'environment', 'installationId', 'settings'].map(name => [name, read(name)])
+  const given = optional.filter(([, value]) => value !== undefined)
+  return { databaseSecret, ...Object.fromEntries(given) }
+}
+
+function missingSecret(): InvalidInputError {
+  return new InvalidInputError(
+    'OPTION_INVALID',
+    'databaseSecretArn',
+    'is missing. Create a secret in Secrets Manager that holds the connection string of your database, and ' +
+      'give its complete ARN: as "databaseSecretArn" in the context of cdk.json, or with\n' +
+      '  -c databaseSecretArn=arn:aws:secretsmanager:REGION:ACCOUNT:secret:NAME-XXXXXX',
+  )
+}
