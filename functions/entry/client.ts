@@ -1,0 +1,59 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
+import { connectionSet } from '../../shared/client/connections.ts'
+import { jobIds } from '../../shared/client/job-id.ts'
+import type { Settings } from '../../shared/core/read-settings.ts'
+import { openConnection } from '../runtime/connection.ts'
+import { environmentSettings } from '../runtime/settings.ts'
+
+export type { Enqueued } from '../../shared/client/insert-jobs.ts'
+export type { Job } from '../../shared/client/get-job.ts'
+export type { EnqueueManyOptions, EnqueueOptions } from '../../shared/client/enqueue-options.ts'
+export type { TaskQClient } from '../../shared/client/client.ts'
+export { type Actor, type ActorOptions, defineActor, type RetryOptions } from '../../shared/client/define-actor.ts'
+export { type Handler, type JobContext, NonRetryableError, type RunnableActor } from '../../shared/client/handler.ts'
+export type { Duration } from '../../shared/core/durations.ts'
+export {
+  type ErrorCode,
+  errorCodes,
+  IdempotencyConflictError,
+  InvalidInputError,
+  isTaskQError,
+  TaskQError,
+} from '../../shared/core/errors.ts'
+
+/** Connections of one client: what ten enqueues in flight need, and what a hundred Lambdas may hold. */
+const connectionsMax = 4
+
+/** Above every wait of the server's own: only a socket that died in silence takes so long. */
+const queryTimeoutMs = 10_000
+
+export interface ClientOptions {
+  /** The environment's (`TASKQ_…`) where absent. */
+  readonly settings?: Settings
+  /** At most this many connections, 4 where absent; each is opened when it is first needed. */
+  readonly connections?: number
+}
+
+/**
+ * The client of an application. It connects when it first has something to send, keeps no timer, and
+ * survives being frozen. `close()` lets the process end.
+ *
+ * @example
+ * const taskq = await createClient()
+ * await taskq.enqueue(sendReceipt, { orderId })
+ */
+export async function createClient(options: ClientOptions = {}): Promise<TaskQClient> {
+  const settings = options.settings ?? environmentSettings()
+  const connect = () =>
+    openConnection({
+      settings,
+      applicationName: 'taskq-client',
+      queryTimeoutMs,
+      sleep: async ms => void (await sleep(ms)),
+      random: Math.random,
+    })
+  const nowMs = () => Date.now()
+  const connections = connectionSet({ connect, nowMs }, options.connections ?? connectionsMax)
+  return clientOn({ connections, newJobId: jobIds(nowMs) }, settings)
+}
