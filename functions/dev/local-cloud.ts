@@ -8,12 +8,12 @@ export interface CloudOptions {
   readonly stack: LocalStack
   /** Secrets by their ARN. */
   readonly secrets: Readonly<Record<string, string>>
-  /** Variables beside the template's, for every function: a test's short lease, say. */
-  readonly environment?: Readonly<Record<string, string>>
   readonly onLine: OnLine
   /** Each invocation by a rule, when it ended. */
-  readonly onInvoked?: (definition: LocalFunction, outcome: { result: unknown } | { error: Error }) => void
+  readonly onInvoked?: OnInvoked
 }
+
+export type OnInvoked = (purpose: string, outcome: { result: unknown } | { error: Error }) => void
 
 /** How long a stopping function may take to end its batch. */
 const stopGraceMs = 3000
@@ -47,14 +47,23 @@ export class LocalCloud {
     for (const definition of this.#options.stack.triggers) await this.invoke(definition, {})
   }
 
-  /** The one function whose rule, or whose name, ends in a purpose. */
+  /** What there is a function for. */
+  get purposes(): string[] {
+    return Object.keys(this.#options.stack.names)
+  }
+
+  /** The function for a purpose, as the stack's output names it. */
   functionOf(purpose: string): LocalFunction {
-    const found = [...this.#options.stack.functions.values()].filter(each => isOfPurpose(each, purpose))
-    const [definition] = found
-    if (definition === undefined || found.length > 1) {
-      throw new Error(`${found.length} functions of the template are named after ${purpose}`)
-    }
-    return definition
+    const name = this.#options.stack.names[purpose]
+    const found = [...this.#options.stack.functions.values()].find(each => each.name === name)
+    if (found === undefined) throw new Error(`the template has no function for ${purpose}`)
+    return found
+  }
+
+  #purposeOf(definition: LocalFunction): string {
+    return (
+      this.purposes.find(purpose => this.#options.stack.names[purpose] === definition.name) ?? definition.id
+    )
   }
 
   /** Invokes one function and waits for what it returns. */
@@ -105,9 +114,9 @@ export class LocalCloud {
       if (definition === undefined) throw new Error(`${rule.name}: its target ${functionArn} is no function`)
       const event = input === undefined ? this.#eventOf(rule) : JSON.parse(input)
       this.invoke(definition, event).then(
-        result => this.#options.onInvoked?.(definition, { result }),
+        result => this.#options.onInvoked?.(this.#purposeOf(definition), { result }),
         (error: Error) => {
-          if (!this.#stopped) this.#options.onInvoked?.(definition, { error })
+          if (!this.#stopped) this.#options.onInvoked?.(this.#purposeOf(definition), { error })
         },
       )
     }
@@ -156,13 +165,6 @@ export class LocalCloud {
       AWS_SECRET_ACCESS_KEY: 'local',
       AWS_ENDPOINT_URL_SECRETS_MANAGER: this.#secrets.url,
       ...definition.environment,
-      ...this.#options.environment,
     }
   }
-}
-
-/** `Stack-ExpiredLocksFunction1A2B` and `taskq-expired_locks` are both of `expired_locks`. */
-function isOfPurpose(definition: LocalFunction, purpose: string): boolean {
-  const plain = (text: string) => text.replaceAll(/[^a-z0-9]/gi, '').toLowerCase()
-  return plain(definition.name).includes(plain(purpose)) || plain(definition.id).includes(plain(purpose))
 }

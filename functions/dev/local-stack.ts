@@ -28,6 +28,8 @@ export interface LocalStack {
   readonly scope: Scope
   /** By ARN, as rules and triggers name them. */
   readonly functions: ReadonlyMap<string, LocalFunction>
+  /** Their physical names by what they are for: the stack's own output. */
+  readonly names: Readonly<Record<string, string>>
   readonly rules: readonly LocalRule[]
   /** The functions that a deploy invokes, in its order. */
   readonly triggers: readonly LocalFunction[]
@@ -36,6 +38,11 @@ export interface LocalStack {
 export interface StackPlace {
   readonly region: string
   readonly account: string
+}
+
+interface Template {
+  readonly Resources: Readonly<Record<string, Resource>>
+  readonly Outputs?: Readonly<Record<string, { Value: unknown }>>
 }
 
 interface Manifest {
@@ -54,15 +61,21 @@ export function readStack(folder: string, place: StackPlace): LocalStack {
     throw new TemplateRefusal(`${folder}: exactly one stack was expected`)
   }
   const [stackName, { properties }] = stack
-  const template = readJson<{ Resources: Record<string, Resource> }>(
-    join(folder, properties?.['templateFile'] ?? ''),
-  )
+  const template = readJson<Template>(join(folder, properties?.['templateFile'] ?? ''))
   const scope: Scope = { stackName, ...place, resources: template.Resources }
   const assets = ofType('cdk:asset-manifest').flatMap(([, each]) =>
     assetFolders(folder, each.properties?.['file'] ?? ''),
   )
   const functions = readFunctions(scope, new Map(assets))
-  return { scope, functions, rules: readRules(scope), triggers: readTriggers(scope, functions) }
+  const names = readNames(template, scope)
+  return { scope, functions, names, rules: readRules(scope), triggers: readTriggers(scope, functions) }
+}
+
+/** The output that says, as JSON, which function is for what. */
+function readNames({ Outputs = {} }: Template, scope: Scope): Readonly<Record<string, string>> {
+  const output = Object.entries(Outputs).find(([id]) => /FunctionNames/.test(id))
+  if (output === undefined) throw new TemplateRefusal(`${scope.stackName}: it has no output FunctionNames`)
+  return JSON.parse(evaluateText(output[1].Value, scope, output[0])) as Record<string, string>
 }
 
 const readJson = <T>(file: string) => JSON.parse(readFileSync(file, 'utf8')) as T

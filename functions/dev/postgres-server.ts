@@ -37,9 +37,10 @@ export interface PostgresOptions {
 /**
  * The server runs apart from this process' signals, so that Ctrl-C reaches us alone and we decide in which
  * order things end; and it ends with this process however that ends, since then the pipe that it is held
- * by closes.
+ * by closes. Its data goes with it.
  */
-const keeper = '"$0" "$@" </dev/null & child=$!; read -r _; kill -INT "$child"; wait "$child"'
+const keeper =
+  'rest=$1; shift; "$0" "$@" </dev/null & child=$!; read -r _; kill -INT "$child"; wait "$child"; rm -rf "$rest"'
 
 /**
  * Starts a private Postgres on a free port of 127.0.0.1, with a new data folder and a random password.
@@ -61,8 +62,9 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     ...options.settings,
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const data = join(folder, 'data')
   const log = openSync(join(folder, 'server.log'), 'a')
-  const child = spawn('/bin/sh', ['-c', keeper, binaries.postgres, '-D', join(folder, 'data'), ...flags], {
+  const child = spawn('/bin/sh', ['-c', keeper, binaries.postgres, data, '-D', data, ...flags], {
     ...binaries.user,
     cwd: '/',
     detached: true,

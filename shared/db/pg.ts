@@ -1,11 +1,14 @@
 import pg from 'pg'
-import type { BatchOpened, BatchOpening, Connection } from '../sql/connection.ts'
+import type { BatchOpened, BatchOpening, Connection, Queryable } from '../sql/connection.ts'
 import { classify, clientTimeoutCode } from '../sql/failures.ts'
 import { bind, render, type Statement } from '../sql/statement.ts'
 import { beginText, chainText, openedBy, openingText } from './batch-text.ts'
 
-/** A connection that also runs whole scripts: what migrations need, and nobody else. */
-export interface ScriptConnection extends Connection {
+/**
+ * A connection that also runs whole scripts, which migrations need, and text with values, as an application's
+ * own client does: `taskq dev` and `taskq demo` enqueue in a transaction of theirs.
+ */
+export interface ScriptConnection extends Connection, Queryable {
   /** Runs a text of several statements without parameters; answers with the rows of the last one. */
   script(text: string): Promise<unknown[]>
 }
@@ -80,6 +83,10 @@ class PgConnection implements ScriptConnection {
   async script(text: string): Promise<unknown[]> {
     const results = (await this.#send({ text })) as unknown as pg.QueryResult | pg.QueryResult[]
     return (Array.isArray(results) ? results.at(-1) : results)?.rows ?? []
+  }
+
+  async query(text: string, values: unknown[]): Promise<{ rows: unknown[] }> {
+    return this.#send({ text, values })
   }
 
   async commit(): Promise<void> {

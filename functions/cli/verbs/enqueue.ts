@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import type { EnqueueManyOptions, EnqueueOptions } from '../../../shared/client/enqueue-options.ts'
 import type { Duration } from '../../../shared/core/durations.ts'
 import { InvalidInputError, isTaskQError } from '../../../shared/core/errors.ts'
-import { openClient } from '../open-client.ts'
+import { createClient, type TaskQClient } from '../../entry/client.ts'
 import type { Answer, Call, Verb } from '../verb.ts'
 
 export const enqueueVerb: Verb = {
@@ -34,8 +34,7 @@ async function enqueueOne(call: Call): Promise<Answer> {
     ...sharedOptions(call),
     ...(key !== undefined && { idempotencyKey: key }),
   }
-  await using client = openClient(call.settings)
-  const enqueued = await client.enqueue(call.words[0] ?? '', payload, options)
+  const enqueued = await withClient(call, client => client.enqueue(call.words[0] ?? '', payload, options))
   const text = enqueued.created ? `enqueued ${enqueued.id}` : `${enqueued.id} had the key already`
   return { json: enqueued, text }
 }
@@ -55,10 +54,20 @@ async function enqueueMany(call: Call): Promise<Answer> {
     line.trim() === '' ? [] : [parse(line, `line ${index + 1}`)],
   )
   const options: EnqueueManyOptions = sharedOptions(call)
-  await using client = openClient(call.settings)
-  const enqueued = await client.enqueueMany(call.words[0] ?? '', payloads, options)
+  const enqueued = await withClient(call, client =>
+    client.enqueueMany(call.words[0] ?? '', payloads, options),
+  )
   const ids = enqueued.map(each => each.id)
   return { json: { enqueued: ids.length, ids }, text: `enqueued ${ids.length}` }
+}
+
+async function withClient<T>(call: Call, work: (client: TaskQClient) => Promise<T>): Promise<T> {
+  const client = await createClient({ settings: call.settings, connections: 1 })
+  try {
+    return await work(client)
+  } finally {
+    await client.close()
+  }
 }
 
 function sharedOptions(call: Call) {
