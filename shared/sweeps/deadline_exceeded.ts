@@ -1,7 +1,7 @@
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import { int8 } from '../sql/types.ts'
 import { batchColumns, defineSweep, eligibleColumns, floor, limit } from '../sweeper/define.ts'
-import { tallied, windowEnd } from '../sweeper/window.ts'
+import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
 
 /** The index's predicate, verbatim, and the bound on its key. */
 const isOverdue = sql`status in ('pending', 'scheduled') and schedule_to_close is not null
@@ -74,7 +74,8 @@ more. A running job is not touched: it was started in time, and how long it may 
     'deadline-exceeded',
     batchColumns,
     sql`${failed},${recorded},${told}
-  select ${windowEnd}, ${tallied(sql`failed`)}`,
+  select ${windowEnd}, ${tallied(sql`failed`)}
+  ${fromWindow}`,
   ),
   eligible: statement(
     'deadline-exceeded-eligible',

@@ -9,7 +9,7 @@ import {
   limit,
   untilNextColumns,
 } from '../sweeper/define.ts'
-import { tallied, windowEnd } from '../sweeper/window.ts'
+import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
 
 const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()`
 
@@ -126,7 +126,8 @@ is fenced off by the claim's epoch.`,
     'expired-locks',
     batchColumns,
     sql`${verdict},${reclaimed},${recorded},${told}
-  select ${windowEnd}, ${tallied(sql`reclaimed`)}`,
+  select ${windowEnd}, ${tallied(sql`reclaimed`)}
+  ${fromWindow}`,
   ),
   eligible: statement(
     'expired-locks-eligible',

@@ -8,7 +8,7 @@ import {
   limit,
   untilNextColumns,
 } from '../sweeper/define.ts'
-import { tallied, windowEnd } from '../sweeper/window.ts'
+import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
 
 /** Due: decided by the database, with a clock that is stable and so may bound an index scan. */
 const isDue = sql`status = 'scheduled' and scheduled_at <= statement_timestamp()`
@@ -84,7 +84,8 @@ under a denial loop.`,
     'promotion',
     batchColumns,
     sql`${promote(window)}
-  select ${windowEnd}, ${tallied(sql`promoted`)}`,
+  select ${windowEnd}, ${tallied(sql`promoted`)}
+  ${fromWindow}`,
   ),
   eligible: statement(
     'promotion-eligible',

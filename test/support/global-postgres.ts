@@ -21,7 +21,9 @@ declare module 'vitest' {
 const debianBinaries = '/usr/lib/postgresql/15/bin'
 
 /** Nothing that a test stores outlives it, so nothing needs to reach the disk. */
-const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' }
+const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' }
+/** A measurement is of a server that keeps what it says, and that no checkpoint interrupts. */
+const durable = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '30min' }
 
 export const templateName = 'taskq_template'
 
@@ -30,7 +32,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const started: PostgresServer[] = []
   const stop = () => Promise.all(started.map(server => server.stop())).then(() => undefined)
   try {
-    const urls = given === undefined ? await startServers(started) : [given]
+    const urls = given === undefined ? await startServers(started, project.name) : [given]
     project.provide('servers', await Promise.all(urls.map(prepare)))
   } catch (error) {
     await stop()
@@ -39,8 +41,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   return stop
 }
 
-async function startServers(started: PostgresServer[]): Promise<string[]> {
+async function startServers(started: PostgresServer[], suite: string): Promise<string[]> {
+  const settings = suite === 'bench' ? durable : fast
   started.push(await startPostgres({ settings }))
+  if (suite === 'bench') return started.map(server => server.url)
   if (existsSync(debianBinaries)) started.push(await startPostgres({ settings, binaries: debianBinaries }))
   else if (process.env['CI'] === 'true')
     throw new Error('Postgres 15 is missing: apt-get install postgresql-15')

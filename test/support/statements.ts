@@ -22,7 +22,8 @@ function collect(value: unknown, found: Map<string, AnyStatement>, depth: number
   if ('fragment' in value && 'columns' in value) {
     const statement = value as AnyStatement
     const other = found.get(statement.name)
-    if (other !== undefined && other !== statement) throw new Error(`two statements are named ${statement.name}`)
+    if (other !== undefined && other !== statement)
+      throw new Error(`two statements are named ${statement.name}`)
     found.set(statement.name, statement)
     return
   }

@@ -1,0 +1,83 @@
+import { describe, expect } from 'vitest'
+import { isLegalMove } from '../../../shared/core/states.ts'
+import { insertJobs, snapshot } from '../jobs.ts'
+import { sweepOnce } from '../sweeping.ts'
+import { insertDue, law, type Subject } from './subject.ts'
+import { countMoves, expectTraces, watchMoves } from './trace.ts'
+
+/** What a function does to rows, and what it leaves alone. */
+export function moveLaws(subject: Subject): void {
+  const { sweep } = subject
+  describe('moves', () => {
+    law('takes every kind of due row, by moves that it declares and that are legal', async database => {
+      await watchMoves(database)
+      const ids = await insertDue(database, subject, subject.due.length * 3)
+      const result = await sweepOnce(database, sweep)
+      expect(result).toMatchObject({ outcome: 'drained', rows: ids.length, remaining: 0 })
+      const moved = await database.rows<{ from: never; to: never }>(
+        'select distinct from_state as from, to_state as to from moves',
+      )
+      for (const { from, to } of moved) {
+        expect(sweep.moves).toContainEqual([from, to])
+        expect(isLegalMove(from, to)).toBe(true)
+      }
+      expect(await countMoves(database)).toMatchObject({ moves: ids.length, jobs: ids.length })
+      await expectTraces(database, subject)
+    })
+
+    law('spares every look-alike byte for byte', async database => {
+      for (const columns of subject.spared) await insertJobs(database, columns, 3)
+      const before = await snapshot(database)
+      await insertDue(database, subject, 6)
+      const result = await sweepOnce(database, sweep)
+      expect(result.rows).toBe(6)
+      const after = new Set(await snapshot(database))
+      expect(before.filter(row => !after.has(row))).toEqual([])
+    })
+
+    law('finds nothing in a second run', async database => {
+      await insertDue(database, subject, 7)
+      await sweepOnce(database, sweep)
+      const before = await snapshot(database)
+      const again = await sweepOnce(database, sweep)
+      expect(again).toMatchObject({ outcome: 'drained', rows: 0, batches: 1 })
+      expect(again).not.toHaveProperty('byDisposition')
+      expect(await snapshot(database)).toEqual(before)
+    })
+
+    law('adds up: rows, dispositions and actors say the same', async database => {
+      await insertDue(database, subject, 30)
+      await database.rows(`update taskq.jobs set actor = 'actor-' || (abs(hashtext(id::text)) % 30)`)
+      const { rows, byDisposition = {}, byActor = {} } = await sweepOnce(database, sweep)
+      const sum = (counts: Readonly<Record<string, number>>) =>
+        Object.values(counts).reduce((a, b) => a + b, 0)
+      expect(rows).toBe(30)
+      expect(sum(byDisposition)).toBe(30)
+      expect(
+        Object.values(byActor)
+          .map(sum)
+          .reduce((a, b) => a + b),
+      ).toBe(30)
+      expect(Object.keys(byActor).length).toBeLessThanOrEqual(21)
+    })
+
+    if (subject.leavesTrace) {
+      law(
+        'stamps are distinct, ascend with the ids and are the ones on the rows (B010, B012)',
+        async database => {
+          await insertDue(database, subject, 250)
+          await sweepOnce(database, sweep)
+          const [found] = await database.rows<Record<string, number>>(`
+          select count(*)::int as events, count(distinct e.occurred_at)::int as stamps,
+            count(*) filter (where e.occurred_at <= before)::int as unordered,
+            count(*) filter (where a.finished_at is distinct from e.occurred_at)::int as attempts_off,
+            count(*) filter (where j.finished_at is not null and j.finished_at <> e.occurred_at)::int as rows_off
+          from (select *, lag(occurred_at) over (order by id) as before from taskq.job_events) e
+          join taskq.job_attempts a using (job_id) join taskq.jobs j on j.id = e.job_id`)
+          const off = { unordered: 0, attempts_off: 0, rows_off: 0 }
+          expect(found).toMatchObject({ events: 250, stamps: 250, ...off })
+        },
+      )
+    }
+  })
+}

@@ -1,0 +1,54 @@
+import { readSettings, type Settings, writeSettings } from '../../shared/core/read-settings.ts'
+import type { Connection } from '../../shared/sql/connection.ts'
+import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { RunPorts, RunRequest } from '../../shared/sweeper/ports.ts'
+import type { RunResult } from '../../shared/sweeper/result.ts'
+import { run } from '../../shared/sweeper/run.ts'
+import type { TestDatabase } from './database.ts'
+
+/** The defaults, with some changed. */
+export function settingsWith(changed: Partial<Settings> = {}): Settings {
+  return readSettings(writeSettings(changed))
+}
+
+/** Ports of a run in a test: real connections, a platform that leaves it ten minutes, sleeps that a test sees. */
+export function portsOn(database: TestDatabase, changed: Partial<RunPorts> = {}): RunPorts {
+  return {
+    connect: () => database.connect(),
+    nowMs: () => performance.now(),
+    sleep: () => Promise.resolve(),
+    remainingMs: () => 600_000,
+    signal: new AbortController().signal,
+    ...changed,
+  }
+}
+
+export interface SweepOptions {
+  readonly settings?: Partial<Settings>
+  readonly request?: Partial<RunRequest>
+  readonly ports?: Partial<RunPorts>
+}
+
+/** Runs a function by hand, as `taskq run` does. */
+export async function sweepOnce(
+  database: TestDatabase,
+  sweep: Sweep,
+  { settings = {}, request = {}, ports = {} }: SweepOptions = {},
+): Promise<RunResult> {
+  const asked: RunRequest = { trigger: 'manual', settings: settingsWith(settings), ...request }
+  return (await run(sweep, asked, portsOn(database, ports))) as RunResult
+}
+
+/** A connection whose every call a test sees before it goes out, and may fail or delay. */
+export function watched(connection: Connection, before: (step: string) => Promise<void> | void): Connection {
+  return new Proxy(connection, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      return async (...args: unknown[]) => {
+        await before(String(name))
+        return Reflect.apply(value, target, args)
+      }
+    },
+  })
+}
