@@ -24,14 +24,19 @@ const exponentMax = 67
 const floorSeconds = 1
 
 /**
- * Seconds between which the n-th charged attempt is retried, before the job's own position in the band
- * is drawn. The statements compute the same in SQL (shared/sql/retry-curve.ts); a test holds the two
- * together.
+ * Seconds after which a job is retried whose n-th charged attempt has failed. `position`, from 0 to 1, is
+ * the job's own place in the jitter's band; 0 and 1 are the band's ends. The statements compute the same
+ * in SQL (shared/sql/retry-curve.ts), and a test holds the two together.
  *
  * @example
- * retryBand(defaultRetry, 1, 86_400) // { low: 1.6, high: 2.4 }
+ * retryDelaySeconds(defaultRetry, 3, 86_400, 0.5) // 8: 2 s doubled twice, in the middle of 6.4 to 9.6
  */
-export function retryBand(policy: RetryPolicy, n: number, maxBackoffSeconds: number) {
+export function retryDelaySeconds(
+  policy: RetryPolicy,
+  n: number,
+  maxBackoffSeconds: number,
+  position: number,
+): number {
   const attempt = Math.max(n, 1)
   const cap = Math.min(policy.capSeconds, maxBackoffSeconds)
   const grown =
@@ -41,10 +46,9 @@ export function retryBand(policy: RetryPolicy, n: number, maxBackoffSeconds: num
         ? policy.baseSeconds * attempt
         : policy.baseSeconds
   const raw = Math.min(grown, cap)
-  return {
-    low: Math.max(floorSeconds, raw * (1 - policy.jitter)),
-    high: Math.max(floorSeconds, Math.min(raw * (1 + policy.jitter), cap)),
-  }
+  const low = raw * (1 - policy.jitter)
+  const high = Math.min(raw * (1 + policy.jitter), cap)
+  return Math.max(floorSeconds, low + position * (high - low))
 }
 
 /** Whether a job that has used n charged attempts may be tried again. */
