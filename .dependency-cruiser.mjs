@@ -1,3 +1,5 @@
+import { Visitor } from '@swc/core/Visitor.js'
+
 /**
  * The rooms of this house, and the table of what each may import besides itself. A room is a folder; an
  * entry of its list is another room, or one file of it. Most of what follows is derived from the two tables.
@@ -85,6 +87,15 @@ const packageRules = Object.entries(packages).map(([name, { named, room, instead
   from: { path: everywhere, pathNot: [room, '^test/'] },
   to: { path: inPackage(named) },
 }))
+
+// The visitor that the cruiser reads with is older than `using` and stops at one. To an import it is a
+// declaration like any other.
+const { visitStatement } = Visitor.prototype
+Visitor.prototype.visitStatement = function (statement) {
+  if (statement.type !== 'UsingDeclaration') return visitStatement.call(this, statement)
+  this.visitVariableDeclarators(statement.decls)
+  return statement
+}
 
 /** @type {import('dependency-cruiser').IConfiguration} */
 export default {

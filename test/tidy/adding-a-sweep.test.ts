@@ -13,7 +13,7 @@ import { pathsOf, projectRoot } from './tree.ts'
 
 const byHand = {
   'shared/sweeps/forgotten_jobs.ts': 'definition.txt',
-  'test/integration/forgotten_jobs.test.ts': 'rows.txt',
+  'test/integration/sweeps/forgotten_jobs.test.ts': 'rows.txt',
   'migrations/9999_forgotten_jobs.sql': 'migration.txt',
 }
 
@@ -66,6 +66,7 @@ test('the new sweep is generated once and for all', () => {
   run('npx', 'vitest', 'run', '--project', 'tidy', 'test/tidy/generated.test.ts')
 })
 
-test('the new sweep works on a real database', () => {
-  run('npx', 'vitest', 'run', '--project', 'integration', 'forgotten_jobs', 'statements')
+test('the new sweep keeps the laws of moves and plans, and its statements fit the schema', () => {
+  const laws = ['sweeps/forgotten_jobs', 'statements', '--testNamePattern', 'moves|plans|forgotten-jobs']
+  run('npx', 'vitest', 'run', '--project', 'integration', ...laws)
 })

@@ -1,10 +1,10 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { definitionOf, invokedFunctions, purposesIn } from './definitions.ts'
+import { camelCase, definitionOf, invokedFunctions, purposesIn } from './definitions.ts'
 import { renderEntry, renderIndex } from './render-code.ts'
 import { renderFunctionsPage, renderSettingsPage } from './render-docs.ts'
-import { isGenerated, projectRoot } from './tree.ts'
+import { isGenerated, projectRoot, readSource } from './tree.ts'
 
 const purposes = purposesIn(projectRoot)
 const sweeps = await Promise.all(purposes.map(purpose => definitionOf(projectRoot, purpose)))
@@ -22,6 +22,11 @@ describe('a generated file', () => {
     expect(isGenerated(text), 'it says so in its first line').toBe(true)
     await expect(text).toMatchFileSnapshot(join(projectRoot, file))
   })
+})
+
+test.each(purposes)('%s is held to the laws', purpose => {
+  const { text } = readSource(projectRoot, `test/integration/sweeps/${purpose}.test.ts`)
+  expect(text).toMatch(new RegExp(`\\blaws\\(\\{\\s*sweep: ${camelCase(purpose)},`))
 })
 
 test('functions/ holds one file for each function that is deployed, and no other', () => {

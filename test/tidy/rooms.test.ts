@@ -73,6 +73,8 @@ describe('a planted offence is found', () => {
     'shared/sweeps/promotion.ts': "export { sweep } from '../sweeper/run.ts'",
     'shared/sweeps/index.ts': "export * from './one.ts'\nexport * from './two.ts'",
     'shared/worker/claim.ts': "export * from '../sweeps/promotion.ts'\nexport * from '../sweeps/one.ts'",
+    'shared/limits/using.ts':
+      "export const a = async () => {\n  using b = await import('../feed/reads.ts')\n}",
     'shared/attic/box.ts': "export { sweep } from '../sweeper/run.ts'",
     'shared/client/sends.ts': "import '@aws-sdk/client-secrets-manager'\nimport 'esbuild'\nimport 'missing'",
     'functions/migrate.ts': "import { app } from '../infra/app.ts'\nimport 'semver'\nexport { app }",
@@ -121,6 +123,7 @@ describe('a planted offence is found', () => {
         "room-functions: functions/migrate.ts → infra/app.ts",
         "room-infra: infra/far.ts → shared/db/pg.ts",
         "room-shared-feed: shared/feed/reads.ts → shared/sweeper/run.ts",
+        "room-shared-limits: shared/limits/using.ts → shared/feed/reads.ts",
         "room-shared-worker: shared/worker/claim.ts → shared/sweeps/one.ts",
       ]
     `)
