@@ -6,12 +6,22 @@ import type { Settings } from '../../shared/core/read-settings.ts'
 import { openConnection } from '../runtime/connection.ts'
 import { environmentSettings } from '../runtime/settings.ts'
 
-export type { Enqueued } from '../../shared/client/insert-jobs.ts'
-export type { Job } from '../../shared/client/get-job.ts'
-export type { EnqueueManyOptions, EnqueueOptions } from '../../shared/client/enqueue-options.ts'
 export type { TaskQClient } from '../../shared/client/client.ts'
-export { type Actor, type ActorOptions, defineActor, type RetryOptions } from '../../shared/client/define-actor.ts'
-export { type Handler, type JobContext, NonRetryableError, type RunnableActor } from '../../shared/client/handler.ts'
+export {
+  type Actor,
+  type ActorOptions,
+  defineActor,
+  type RetryOptions,
+} from '../../shared/client/define-actor.ts'
+export type { EnqueueManyOptions, EnqueueOptions } from '../../shared/client/enqueue-options.ts'
+export type { Job } from '../../shared/client/get-job.ts'
+export {
+  type Handler,
+  type JobContext,
+  NonRetryableError,
+  type RunnableActor,
+} from '../../shared/client/handler.ts'
+export type { Enqueued } from '../../shared/client/insert-jobs.ts'
 export type { Duration } from '../../shared/core/durations.ts'
 export {
   type ErrorCode,

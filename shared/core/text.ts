@@ -40,7 +40,8 @@ export function storableError(thrown: unknown): StorableError {
 function describe(thrown: unknown): { name: string; message: string; stack: string | null } {
   try {
     if (thrown instanceof Error) {
-      return { name: String(thrown.name), message: String(thrown.message), stack: thrown.stack ?? null }
+      const { name, message, stack } = thrown
+      return { name: String(name), message: String(message), stack: stack == null ? null : String(stack) }
     }
     return { name: 'NonError', message: String(thrown), stack: null }
   } catch {

@@ -1,5 +1,5 @@
 import { arg, schema, sql, statement } from '../sql/statement.ts'
-import { bool, float8, int8Array, text, textArray, uuid, uuidArray } from '../sql/types.ts'
+import { bool, float8, int8, int8Array, text, textArray, uuid, uuidArray } from '../sql/types.ts'
 
 /** Who a worker is, as its row in `workers` says. */
 export interface WorkerIdentity {
@@ -18,7 +18,7 @@ export interface WorkerIdentity {
  */
 export const heartbeat = statement(
   'heartbeat',
-  { id: uuid, cancelRequested: bool, cancelReason: text.orNull },
+  { id: uuid, epoch: int8, cancelRequested: bool, cancelReason: text.orNull },
   sql`with stamp as materialized (select clock_timestamp() as now),
   present as (
     insert into ${schema}.workers (id, name, hostname, kind, queues)
@@ -46,5 +46,5 @@ export const heartbeat = statement(
       else j.heartbeat_expires_at end
   from stamp
   where j.id = any (array(select id from held))
-  returning j.id, j.cancel_requested_at is not null as "cancelRequested", j.cancel_reason as "cancelReason"`,
+  returning j.id, j.claim_epoch as epoch, j.cancel_requested_at is not null as "cancelRequested", j.cancel_reason as "cancelReason"`,
 )

@@ -71,9 +71,10 @@ const settled = sql`
       interrupt_count = j.interrupt_count + (v.to_state = 'pending')::int,
       result = v.result,
       result_size_bytes = nullif(v.result_bytes, 0),
-      error_class = v.error_class,
-      error_message = v.error_message,
-      error_stack = v.error_stack,
+      -- A release says nothing of the work: what the last failure left stays.
+      error_class = case v.verb when 'release' then j.error_class else v.error_class end,
+      error_message = case v.verb when 'release' then j.error_message else v.error_message end,
+      error_stack = case v.verb when 'release' then j.error_stack else v.error_stack end,
       cancel_requested_at = case when v.to_state in ('scheduled', 'pending') then null else j.cancel_requested_at end,
       cancel_reason = case when v.to_state in ('scheduled', 'pending') then null else j.cancel_reason end,
       locked_by = null, lock_expires_at = null, heartbeat_expires_at = null

@@ -1,0 +1,103 @@
+import { hostname } from 'node:os'
+import { setTimeout as sleepFor, setImmediate as turn } from 'node:timers/promises'
+import type { Settings } from '../../shared/core/read-settings.ts'
+import type { WorkerOptions } from '../../shared/worker/options.ts'
+import type { Trouble, WorkerPorts } from '../../shared/worker/ports.ts'
+import {
+  type InvocationSummary,
+  invocationWorker,
+  type RunningWorker,
+  startWorker,
+} from '../../shared/worker/start-worker.ts'
+import { openConnection } from '../runtime/connection.ts'
+import { environmentSettings } from '../runtime/settings.ts'
+
+export {
+  type Handler,
+  type JobContext,
+  NonRetryableError,
+  type RunnableActor,
+} from '../../shared/client/handler.ts'
+export { JobStopped, type StopCause } from '../../shared/worker/attempts.ts'
+export type { WorkerOptions } from '../../shared/worker/options.ts'
+export type { InvocationSummary, RunningWorker } from '../../shared/worker/start-worker.ts'
+export type { WorkerHealth } from '../../shared/worker/worker.ts'
+export type { Trouble }
+
+/** What both forms of a worker may be given besides their work. */
+export interface WorkerWiring {
+  /** The environment's (`TASKQ_…`) where absent. */
+  readonly settings?: Settings
+  /** Is told of trouble that the worker outlives: a lost connection, a failed heartbeat. */
+  readonly report?: (trouble: Trouble) => void
+}
+
+export interface RunWorkerOptions extends WorkerOptions, WorkerWiring {
+  /** Begins the soft stop when it is aborted. */
+  readonly signal?: AbortSignal
+}
+
+/**
+ * Starts a long-lived worker.
+ *
+ * @example
+ * const worker = await runWorker({ actors: [sendReceipt.run(async ({ orderId }) => mail(orderId))] })
+ * process.once('SIGTERM', () => worker.stop())
+ * await worker.done
+ */
+export async function runWorker(options: RunWorkerOptions): Promise<RunningWorker> {
+  const settings = options.settings ?? environmentSettings()
+  const place = { hostname: hostname(), name: `${hostname()}:${process.pid}` }
+  const worker = startWorker(portsOf(settings, options), settings, options, place)
+  if (options.signal?.aborted) void worker.stop()
+  options.signal?.addEventListener('abort', () => void worker.stop(), { once: true })
+  return worker
+}
+
+/** What Lambda hands a worker that matters here. */
+export interface InvocationContext {
+  getRemainingTimeInMillis(): number
+  readonly functionName?: string
+}
+
+/**
+ * The handler of a Lambda worker: started by its rule every minute, and by nudges. It works until nothing is
+ * due any more, or until its time is short, and returns what it did. Whatever the event holds is ignored.
+ *
+ * @example
+ * export const handler = createWorkerHandler({ actors: [sendReceipt.run(async ({ orderId }) => mail(orderId))] })
+ */
+export function createWorkerHandler(
+  options: WorkerOptions & WorkerWiring,
+): (event: unknown, context: InvocationContext) => Promise<InvocationSummary> {
+  let invoke: ReturnType<typeof invocationWorker> | undefined
+  return async (_event, context) => {
+    // Read when invoked, so that a wrong setting fails the invocation and not the load of the module.
+    const settings = options.settings ?? environmentSettings()
+    const place = { hostname: hostname(), name: context.functionName ?? 'lambda' }
+    invoke ??= invocationWorker(settings, options, place)
+    return invoke(portsOf(settings, options), () => context.getRemainingTimeInMillis())
+  }
+}
+
+function portsOf(settings: Settings, wiring: WorkerWiring): WorkerPorts {
+  return {
+    connect: queryTimeoutMs =>
+      openConnection({
+        settings,
+        applicationName: 'taskq-worker',
+        queryTimeoutMs,
+        sleep,
+        random: Math.random,
+      }),
+    nowMs: () => performance.now(),
+    sleep,
+    turn: () => turn(),
+    report: wiring.report ?? (() => undefined),
+  }
+}
+
+/** Waits, at most; ends at once and without an error when the signal is aborted. */
+async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  await sleepFor(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
+}

@@ -1,0 +1,105 @@
+import type { Settings } from '../core/read-settings.ts'
+import { newPace } from './claimer.ts'
+import { checkOptions, newIdentity, type WorkerOptions } from './options.ts'
+import type { WorkerPorts } from './ports.ts'
+import type { SettledAs } from './settler.ts'
+import { settleMsMax, Worker, type WorkerHealth } from './worker.ts'
+
+/** A long-lived worker. */
+export interface RunningWorker {
+  /** How it is at this moment; asks nobody. */
+  health(): WorkerHealth
+  /** The soft stop: claims no more, waits `TASKQ_SOFT_STOP_TIMEOUT` for the handlers, aborts the rest. */
+  stop(): Promise<void>
+  /** Resolves when it has ended, however that came. */
+  readonly done: Promise<void>
+}
+
+/** Where a worker runs. */
+export interface Place {
+  readonly hostname: string
+  readonly name: string
+}
+
+/**
+ * Starts a worker that stays until it is stopped. Losing its connections does not end it.
+ *
+ * @example
+ * const worker = startWorker(ports, settings, { actors: [sendReceipt.run(deliver)] }, { hostname, name: 'mail' })
+ * process.once('SIGTERM', () => worker.stop())
+ * await worker.done
+ */
+export function startWorker(
+  ports: WorkerPorts,
+  settings: Settings,
+  given: WorkerOptions,
+  place: Place,
+): RunningWorker {
+  const options = checkOptions(given, settings.maxConcurrency)
+  const identity = newIdentity('process', place.hostname, place.name, options.queues)
+  return new Worker({ ports, settings, options, identity, pace: newPace(), leavesWhenIdleMs: null })
+}
+
+/** What one invocation of a Lambda worker did: jobs by how they were settled, and why it left. */
+export interface InvocationSummary extends Readonly<Record<SettledAs, number>> {
+  readonly outcome: 'idle' | 'out_of_time'
+  readonly durationMs: number
+}
+
+/** Nothing is due so soon that leaving and being invoked again would be dearer than waiting. */
+const idleMs = 5000
+
+/** Kept for the last answer and for closing the connections. */
+const reserveMs = 1000
+
+/**
+ * The Lambda form: one environment is one worker, and each of its invocations works until a claim with its
+ * repair was empty and nothing of its queues is due within 5 s, or until the time is short. Then the same
+ * soft stop ends it, whose waits are fitted into what is left.
+ */
+export function invocationWorker(settings: Settings, given: WorkerOptions, place: Place) {
+  const options = checkOptions(given, settings.maxConcurrency)
+  const identity = newIdentity('lambda', place.hostname, place.name, options.queues)
+  const pace = newPace()
+  return (ports: WorkerPorts, remainingMs: () => number) =>
+    invoke({ ports, settings, options, identity, pace, leavesWhenIdleMs: idleMs }, remainingMs)
+}
+
+async function invoke(
+  setup: ConstructorParameters<typeof Worker>[0],
+  remainingMs: () => number,
+): Promise<InvocationSummary> {
+  const { ports, settings } = setup
+  const startedMs = ports.nowMs()
+  const worker = new Worker(setup)
+  const ended = new AbortController()
+  const times = stopTimesWithin(remainingMs(), settings)
+  let outcome: InvocationSummary['outcome'] = 'idle'
+  const watch = ports
+    .sleep(remainingMs() - times.softStopMs - times.cleanupMs - times.settleMs - reserveMs, ended.signal)
+    .then(() => {
+      if (ended.signal.aborted) return
+      outcome = 'out_of_time'
+      void worker.stop(times)
+    })
+  await worker.done
+  ended.abort()
+  await watch
+  return { outcome, durationMs: Math.round(ports.nowMs() - startedMs), ...worker.health().settled }
+}
+
+/** The waits of the soft stop: as set, or scaled down so that half the time is left to work in. */
+export function stopTimesWithin(remainingMs: number, settings: Settings) {
+  const wanted = {
+    softStopMs: settings.softStopTimeout,
+    cleanupMs: settings.cleanupGrace,
+    settleMs: settleMsMax,
+  }
+  const sum = wanted.softStopMs + wanted.cleanupMs + wanted.settleMs
+  const scale = Math.min(1, Math.max(0, remainingMs - reserveMs) / 2 / sum)
+  return {
+    softStopMs: wanted.softStopMs * scale,
+    cleanupMs: wanted.cleanupMs * scale,
+    settleMs: wanted.settleMs * scale,
+  }
+}
