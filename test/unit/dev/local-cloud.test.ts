@@ -63,7 +63,7 @@ describe('a function runs from its asset', () => {
     })
     expect(answer.left).toBeGreaterThan(20_000)
     expect(answer.left).toBeLessThanOrEqual(30_000)
-    await expect.poll(() => lines).toContain('seen')
+    await expect.poll(() => lines, { timeout: 10_000 }).toContain('seen')
   })
 
   test('warm between events, beside itself while it is busy', async () => {
@@ -113,7 +113,7 @@ describe('a function runs from its asset', () => {
     })
     expect(stack.triggers).toEqual([sweep])
     await cloud.deploy()
-    await expect.poll(() => lines).toEqual(['deployed'])
+    await expect.poll(() => lines, { timeout: 10_000 }).toEqual(['deployed'])
   })
 })
 
