@@ -10,11 +10,25 @@ const isCode = (path: string) => /\.(ts|mjs)$/.test(path)
 const linesOf = (text: string) => text.replace(/\n$/, '').split('\n')
 
 /** A describe block is a chapter of a test file, not a function: the file's own bound holds it. */
-function describeBlocks(file: SourceFile): Set<Node> {
+function chaptersOf(file: SourceFile): Node[] {
   const calls = nodesOf(file, 'CallExpression').filter(call =>
     /^describe\b/.test(textOf(file, call['callee'])),
   )
-  return new Set(calls.flatMap(call => (call['arguments'] as unknown[]).filter(isNode)))
+  return calls.flatMap(call => (call['arguments'] as unknown[]).filter(isNode))
+}
+
+/** The lines of each function, without those of the chapters in it. */
+function functionLines(file: SourceFile): { node: Node; count: number }[] {
+  const chapters = chaptersOf(file)
+  const isWithin = (inner: Node, outer: Node) => inner.start > outer.start && inner.end <= outer.end
+  const outermost = chapters.filter(chapter => !chapters.some(other => isWithin(chapter, other)))
+  const count = (node: Node) => linesOf(textOf(file, node)).length
+  return nodesOf(file, 'FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression')
+    .filter(node => !chapters.includes(node))
+    .map(node => {
+      const inside = outermost.filter(chapter => isWithin(chapter, node))
+      return { node, count: inside.reduce((lines, chapter) => lines - count(chapter), count(node)) }
+    })
 }
 
 export const sizeRules: readonly Rule[] = [
@@ -33,13 +47,10 @@ export const sizeRules: readonly Rule[] = [
     holds: `a function has at most ${functionLinesMax} lines`,
     instead: 'Name its steps, and let each be a function.',
     reads: isTypeScript,
-    offences: file => {
-      const chapters = describeBlocks(file)
-      return nodesOf(file, 'FunctionDeclaration', 'FunctionExpression', 'ArrowFunctionExpression')
-        .filter(node => !chapters.has(node))
-        .filter(node => linesOf(textOf(file, node)).length > functionLinesMax)
-        .map(node => at(file, node, `${linesOf(textOf(file, node)).length} lines`))
-    },
+    offences: file =>
+      functionLines(file)
+        .filter(({ count }) => count > functionLinesMax)
+        .map(({ node, count }) => at(file, node, `${count} lines`)),
     planted: {
       path: 'shared/core/long.ts',
       text: `export {}\nconst f = () => {\n${'  f()\n'.repeat(69)}}\n`,
@@ -48,7 +59,7 @@ export const sizeRules: readonly Rule[] = [
     lookAlike: {
       path: 'test/unit/long.test.ts',
       text: [
-        `describe('it', () => {\n${'  f()\n'.repeat(80)}})`,
+        `const laws = () => describe('it', () => {\n${'  f()\n'.repeat(80)}})`,
         `const f = () => {\n${'  f()\n'.repeat(68)}}`,
       ].join('\n'),
     },
