@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto'
+import { describe, expect, inject, it } from 'vitest'
+import { lockName } from '../../shared/core/names.ts'
+import { migrate, migrationStatus } from '../../shared/db/migrate.ts'
+import { type MigrationFile, migrationFiles } from '../../shared/db/migration-files.ts'
+import { openDatabase, type TestDatabase } from '../support/database.ts'
+
+const nobody = {
+  installationId: undefined,
+  environment: undefined,
+  deploymentId: undefined,
+  purposes: ['promotion'],
+}
+const file = (version: number, name: string, sql: string): MigrationFile => ({
+  version,
+  name,
+  sql,
+  checksum: sql,
+})
+
+function onEveryServer(name: string, check: (database: TestDatabase) => Promise<void>): void {
+  for (const server of inject('servers')) {
+    it(`${name} (Postgres ${server.version})`, async () => {
+      const database = await openDatabase(server)
+      await check(database).finally(() => database.close())
+    })
+  }
+}
+
+describe('migrate', () => {
+  onEveryServer(
+    'makes a second schema beside the first, and does nothing the second time',
+    async database => {
+      const connection = await database.connect({ schema: 'taskq_staging' })
+      const first = await migrate(connection, { installation: nobody })
+      expect(first.applied).toHaveLength(migrationFiles().length)
+      expect(await migrate(connection, { installation: nobody })).toMatchObject({ applied: [] })
+      expect((await migrationStatus(connection)).every(({ appliedAt }) => appliedAt !== null)).toBe(true)
+      const [counts] =
+        await database.rows(`select (select count(*)::int from taskq_staging.installation) as rows,
+      (select count(*)::int from taskq_staging.sweep_state) as functions`)
+      expect(counts).toEqual({ rows: 1, functions: 1 })
+    },
+  )
+
+  it('run ten times at once, migrates once, and all ten succeed', async () => {
+    const database = await openDatabase()
+    const connections = await Promise.all(
+      Array.from({ length: 10 }, () => database.connect({ schema: 'taskq_race' })),
+    )
+    const reports = await Promise.all(connections.map(one => migrate(one, { installation: nobody })))
+    expect(reports.flatMap(report => report.applied).toSorted()).toEqual(
+      reports.flatMap(r => r.applied).toSorted(),
+    )
+    expect(reports.flatMap(report => report.applied)).toHaveLength(migrationFiles().length)
+    await database.close()
+  })
+
+  it('leaves the schema as it was where a file fails, and names the file and the next step', async () => {
+    const database = await openDatabase()
+    const connection = await database.connect({ schema: 'taskq_bad' })
+    const bad = file(99, 'bad', 'create table {schema}.half (); select 1 / 0')
+    const files = [...migrationFiles(), bad]
+    await expect(migrate(connection, { installation: nobody, files })).rejects.toMatchObject({
+      code: 'MIGRATION_FAILED',
+      message: expect.stringMatching(/0099_bad\.sql: division by zero.*rolled back.*again/),
+    })
+    expect(await database.rows(`select to_regclass('taskq_bad.half') as found`)).toEqual([{ found: null }])
+    await database.close()
+  })
+
+  it('refuses a file that was changed after it was applied (B196)', async () => {
+    const database = await openDatabase()
+    const connection = await database.connect()
+    const files = migrationFiles().map(each => ({ ...each, checksum: 'other' }))
+    await expect(migrate(connection, { installation: nobody, files })).rejects.toMatchObject({
+      code: 'MIGRATION_FAILED',
+      message: expect.stringContaining('changed after it was applied'),
+    })
+    await database.close()
+  })
+
+  it('leaves a schema alone that is newer than its files', async () => {
+    const database = await openDatabase()
+    const connection = await database.connect()
+    const newer = [...migrationFiles(), file(99, 'newer', 'create table {schema}.newer ()')]
+    await migrate(connection, { installation: nobody, files: newer })
+    expect(await migrate(connection, { installation: nobody })).toMatchObject({ applied: [] })
+    const [row] = await database.rows('select schema_version from taskq.installation')
+    expect(row).toEqual({ schema_version: 99 })
+    await database.close()
+  })
+
+  it('names the holder of its lock after waiting for it, and never queues', async () => {
+    const database = await openDatabase()
+    const holder = await database.client()
+    await holder.query('begin')
+    await holder.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [
+      lockName('migrate', 'taskq'),
+    ])
+    const connection = await database.connect()
+    await expect(migrate(connection, { installation: nobody, lockWaitMs: 0 })).rejects.toMatchObject({
+      code: 'MIGRATION_LOCKED',
+      message: expect.stringMatching(/backend \d+/),
+    })
+    await database.close()
+  })
+
+  it('writes the pins once, and refuses another installation by name (C29)', async () => {
+    const database = await openDatabase()
+    const connection = await database.connect({ schema: 'taskq_pins' })
+    const [mine, other] = [randomUUID(), randomUUID()]
+    await migrate(connection, {
+      installation: { ...nobody, installationId: mine, environment: 'production' },
+    })
+    for (const pins of [{ installationId: other }, { environment: 'staging' }]) {
+      await expect(migrate(connection, { installation: { ...nobody, ...pins } })).rejects.toMatchObject({
+        code: 'WRONG_TARGET',
+      })
+    }
+    const adopt = migrate(connection, { installation: { ...nobody, installationId: other } })
+    await expect(adopt).rejects.toThrow(`set the prop installationId to "${mine}"`)
+    await database.close()
+  })
+
+  it('a new deployment clears a latched breaker, the same one does not', async () => {
+    const database = await openDatabase()
+    const connection = await database.connect()
+    const latched = async () =>
+      (
+        await database.rows(`select latched_at is not null as latched from taskq.sweep_state
+        where function = 'promotion'`)
+      )[0]
+    const deploy = (deploymentId: string) =>
+      migrate(connection, { installation: { ...nobody, deploymentId } })
+    await deploy('one')
+    await database.rows('update taskq.sweep_state set latched_at = now()')
+    await deploy('one')
+    expect(await latched()).toEqual({ latched: true })
+    await deploy('two')
+    expect(await latched()).toEqual({ latched: false })
+    await database.close()
+  })
+})
