@@ -14,7 +14,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import pg from 'pg'
+import { connectPg } from '../../shared/db/pg.ts'
 import { type Binaries, findBinaries } from './postgres-binaries.ts'
 
 export interface PostgresServer {
@@ -121,11 +121,17 @@ function initialize(binaries: Binaries, folder: string, password: string): void 
 }
 
 async function untilReady(url: string, hasEnded: () => boolean, folder: string): Promise<void> {
+  const options = {
+    url,
+    schema: 'public',
+    applicationName: 'taskq start',
+    connectTimeoutMs: 5000,
+    queryTimeoutMs: 5000,
+  }
   for (;;) {
-    const client = new pg.Client({ connectionString: url })
     try {
-      await client.connect()
-      await client.end()
+      const connection = await connectPg(options)
+      await connection.close()
       return
     } catch (error) {
       if (hasEnded()) throw new Error(`Postgres did not start:\n${serverLog(folder)}`, { cause: error })

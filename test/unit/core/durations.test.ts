@@ -20,9 +20,9 @@ describe('a duration', () => {
 
   it('reads back to what was written', () =>
     fc.assert(
-      fc.property(fc.integer({ min: 0, max: 1e12 }), ms =>
-        expect(parseDuration(formatDuration(ms))).toBe(ms),
-      ),
+      fc.property(fc.integer({ min: 0, max: 1e12 }), ms => {
+        expect(parseDuration(formatDuration(ms))).toBe(ms)
+      }),
     ))
 
   it('is refused with the field that held it', () => {
