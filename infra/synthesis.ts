@@ -23,28 +23,31 @@ export interface SynthesisOptions {
 
 /**
  * Synthesizes the repository's own stack, bundles first: what `cdk deploy` deploys and `taskq dev` runs. It
- * needs no network, account or region. Findings of cdk-nag and of CDK's own validation are errors.
+ * needs no network, account or region.
  */
 export async function synthesize(options: SynthesisOptions = {}): Promise<CloudAssembly> {
-  const { context, outdir } = options
+  const app = newApp(options)
+  // Asked before the bundles are built: what is missing is said at once.
+  const props = propsOf(app.node)
+  await buildBundles()
+  const description = 'TaskQ: the scheduled functions of a Postgres job queue'
+  new TaskQ(new Stack(app, 'TaskQ', { description }), 'TaskQ', props)
+  return app.synth()
+}
+
+/** An app in which a finding of cdk-nag, of CDK's own validation or of our rules ends the synthesis. */
+export function newApp({ context, outdir }: SynthesisOptions): App {
   const app = new App({
     context: { ...projectContext(), ...context },
     ...(outdir !== undefined && { outdir }),
     analyticsReporting: false,
   })
-  const props = propsOf(app.node)
-  await buildBundles()
+  const ours = { guardRules: [{ name: 'taskq', content: guardRules }] }
   Validations.of(app).addPlugins(
     new AwsSolutionsChecks(app),
-    new CloudFormationValidatePlugin({
-      guardRules: [{ name: 'taskq', content: guardRules }],
-    }) as IPolicyValidationPlugin,
+    new CloudFormationValidatePlugin(ours) as IPolicyValidationPlugin,
   )
-  const stack = new Stack(app, 'TaskQ', {
-    description: 'TaskQ: the scheduled functions of a Postgres job queue',
-  })
-  new TaskQ(stack, 'TaskQ', props)
-  return app.synth()
+  return app
 }
 
 /** As the CLI passes it, so that a synthesis without the CLI comes to the same. */

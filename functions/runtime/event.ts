@@ -21,21 +21,26 @@ export type SweepEvent = { readonly trigger: 'schedule' } | { readonly trigger: 
 /** Lambda ends an invocation after a quarter of an hour, whatever it is asked for. */
 const secondsMax = 900
 
-/** A word of explanation that a log line and a terminal can show. */
+/** A text that a log line and a terminal can show. */
 const told = (charactersMax: number) =>
   z
-    .string()
-    .check(z.minLength(1), z.maxLength(charactersMax), z.regex(/^\P{Cc}*$/u, 'holds a control character'))
+    .string({ error: 'is missing, or no text' })
+    .check(
+      z.minLength(1, { error: 'is empty' }),
+      z.maxLength(charactersMax, { error: `is longer than ${charactersMax} characters` }),
+      z.regex(/^\P{Cc}*$/u, { error: 'holds a control character' }),
+    )
 
 /** A number in the range of a setting, so that an event can ask for nothing that a setting could not. */
-const within = (setting: 'sweepDrainBatches' | Sweep['batchSize']) =>
-  z.optional(
-    z.number().check(
-      z.refine(value => settingsTable[setting].schema.safeParse(String(value)).success, {
-        error: `is not a whole number ${settingsTable[setting].range}`,
-      }),
-    ),
+const within = (setting: 'sweepDrainBatches' | Sweep['batchSize']) => {
+  const { schema, range } = settingsTable[setting]
+  const error = `is not a whole number ${range}`
+  return z.optional(
+    z.number({ error }).check(z.refine(value => schema.safeParse(String(value)).success, { error })),
   )
+}
+
+const seconds = { error: `is not a whole number 1..${secondsMax}` }
 
 const manual = (sweep: Sweep) =>
   z.strictObject({
@@ -44,14 +49,17 @@ const manual = (sweep: Sweep) =>
     reason: told(1000),
     maxBatches: within('sweepDrainBatches'),
     batchSize: within(sweep.batchSize),
-    maxSeconds: z.optional(z.int().check(z.minimum(1), z.maximum(secondsMax))),
-    dryRun: z.optional(z.boolean()),
+    maxSeconds: z.optional(z.int(seconds).check(z.minimum(1, seconds), z.maximum(secondsMax, seconds))),
+    dryRun: z.optional(z.boolean({ error: 'is neither true nor false' })),
   })
 
 const smoke = z.strictObject({ trigger: z.literal('smoke') })
 
 /** EventBridge's own envelope; it may grow members, so its others are neither read nor refused. */
-const scheduled = z.object({ source: z.literal('aws.events'), 'detail-type': z.literal('Scheduled Event') })
+const scheduled = z.object({
+  source: z.literal('aws.events', { error: 'is not "aws.events"' }),
+  'detail-type': z.literal('Scheduled Event', { error: 'is not "Scheduled Event"' }),
+})
 
 /**
  * Reads the event of a scheduled function. Anything else than EventBridge's scheduled event, a smoke event or

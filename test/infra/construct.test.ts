@@ -1,0 +1,147 @@
+import { App, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { Template } from 'aws-cdk-lib/assertions'
+import { Key } from 'aws-cdk-lib/aws-kms'
+import { RetentionDays } from 'aws-cdk-lib/aws-logs'
+import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { buildBundles } from '../../infra/bundles.ts'
+import type { SettingsProps } from '../../infra/environment.ts'
+import { sizeOf } from '../../infra/functions.ts'
+import { TaskQ, type TaskQProps } from '../../infra/taskq.ts'
+import { sweeps } from '../../shared/sweeps/index.ts'
+import { secretArn } from '../support/synthesis.ts'
+
+beforeAll(async () => {
+  await buildBundles()
+})
+
+const newStack = () =>
+  new Stack(new App({ builtinCloudFormationValidation: false, analyticsReporting: false }), 'Queues')
+
+/** The template of a stack with this construct; bundles are built, findings are not looked for. */
+function templateWith(props: Partial<TaskQProps> = {}, stack = newStack()): Template {
+  new TaskQ(stack, 'TaskQ', { databaseSecret: secretArn, ...props })
+  return Template.fromStack(stack)
+}
+
+const variablesOf = (template: Template) =>
+  Object.values(template.findResources('AWS::Lambda::Function')).flatMap(
+    ({ Properties }) => Properties.Environment ?? [],
+  )
+
+describe('settings are refused by the name of what is wrong', () => {
+  test.each([
+    ['a duration without its unit', { lockLease: 90 }, 'TASKQ_LOCK_LEASE'],
+    ['a number out of its range', { eventWriterBatchSize: 0 }, 'TASKQ_EVENT_WRITER_BATCH_SIZE'],
+    ['two that do not fit', { heartbeatInterval: '30s' }, 'TASKQ_LOCK_LEASE'],
+    ['a misspelt one', { lockLees: '1m' }, 'TASKQ_LOCK_LEES'],
+    ['a password', { databaseUrl: 'postgres://app:pw@h/d' }, 'TASKQ_DATABASE_URL'],
+    ['a pin that is a property', { installationId: 'x' }, 'TASKQ_INSTALLATION_ID'],
+    [
+      'a window that outlives its function',
+      { invocationWindow: '90s', eventWriterStatementTimeoutMs: 10_000 },
+      'TASKQ_INVOCATION_WINDOW',
+    ],
+  ])('%s', (_, settings, field) => {
+    const refused = expect.objectContaining({ code: 'SETTING_INVALID', field })
+    expect(() => templateWith({ settings: settings as SettingsProps })).toThrow(refused)
+  })
+
+  test.each([
+    ['a schema that is no identifier', { schema: 'Task-Q' }, 'TASKQ_SCHEMA_NAME'],
+    ['an installation that is no UUID', { installationId: 'mine' }, 'TASKQ_INSTALLATION_ID'],
+  ])('%s', (_, props, field) => {
+    const refused = expect.objectContaining({ code: 'SETTING_INVALID', field })
+    expect(() => templateWith(props)).toThrow(refused)
+  })
+})
+
+describe('the secret', () => {
+  test.each([
+    ['by its name', 'example'],
+    ['by a partial ARN', secretArn.slice(0, -7)],
+    ['by the ARN of something else', 'arn:aws:s3:::bucket'],
+  ])('is refused %s', (_, databaseSecret) => {
+    const refused = expect.objectContaining({ code: 'OPTION_INVALID', field: 'databaseSecret' })
+    expect(() => templateWith({ databaseSecret })).toThrow(refused)
+  })
+
+  test('is refused where the stack knows it by name alone', () => {
+    const stack = newStack()
+    const databaseSecret = Secret.fromSecretNameV2(stack, 'ByName', 'example')
+    expect(() => templateWith({ databaseSecret }, stack)).toThrow(/complete ARN/)
+  })
+
+  test('may be one of the same stack, under a key of its own that its reader may use for nothing else', () => {
+    const stack = newStack()
+    const encryptionKey = new Key(stack, 'Key')
+    const template = templateWith(
+      { databaseSecret: new Secret(stack, 'Secret', { encryptionKey }) as ISecret },
+      stack,
+    )
+    const roles = Object.values(template.findResources('AWS::IAM::Role')).filter(({ Properties }) =>
+      JSON.stringify(Properties).includes('secretsmanager:GetSecretValue'),
+    )
+    expect(roles).toHaveLength(sweeps.length + 1)
+    for (const { Properties } of roles) {
+      expect(Properties.Policies[0].PolicyDocument.Statement[2]).toEqual({
+        Effect: 'Allow',
+        Action: 'kms:Decrypt',
+        Resource: { 'Fn::GetAtt': [expect.stringMatching(/^Key/), 'Arn'] },
+        Condition: {
+          StringEquals: {
+            'kms:ViaService': {
+              'Fn::Join': ['', ['secretsmanager.', { Ref: 'AWS::Region' }, '.amazonaws.com']],
+            },
+          },
+        },
+      })
+    }
+  })
+})
+
+describe('what stands in the environment', () => {
+  test('are the settings that were said, spelt in one way, and no defaults', () => {
+    const [environment] = variablesOf(templateWith({ settings: { lockLease: '120s', functionsOff: [] } }))
+    expect(environment.Variables).toEqual({
+      TASKQ_DATABASE_SECRET_ARN: secretArn,
+      TASKQ_DEPLOYMENT_ID: expect.any(String),
+      TASKQ_ENVIRONMENT: 'Queues',
+      TASKQ_FUNCTIONS_OFF: '',
+      TASKQ_INSTALLATION_ID: expect.any(Object),
+      TASKQ_LOCK_LEASE: '2m',
+      TASKQ_SCHEMA_NAME: 'taskq',
+    })
+  })
+
+  test('is a deployment id that changes with a setting and with nothing that is not part of it', () => {
+    const idOf = (props: Partial<TaskQProps> = {}) =>
+      variablesOf(templateWith(props))[0]?.Variables.TASKQ_DEPLOYMENT_ID
+    expect(idOf()).toBe(idOf())
+    expect(idOf({ logRetention: RetentionDays.ONE_WEEK })).toBe(idOf())
+    expect(idOf({ settings: { lockLease: '2m' } })).not.toBe(idOf())
+    expect(idOf({ schema: 'tenant_a' })).not.toBe(idOf())
+  })
+})
+
+test('logs are kept as long as is said, and go with the stack where that is said', () => {
+  const props = { logRetention: RetentionDays.ONE_YEAR, removalPolicy: RemovalPolicy.DESTROY }
+  templateWith(props).allResources('AWS::Logs::LogGroup', {
+    Properties: { RetentionInDays: 365 },
+    DeletionPolicy: 'Delete',
+  })
+})
+
+test('two queues stand side by side in one stack', () => {
+  const stack = newStack()
+  new TaskQ(stack, 'Other', { databaseSecret: secretArn, schema: 'other' })
+  templateWith({}, stack).resourceCountIs('AWS::Events::Rule', 2 * sweeps.length)
+})
+
+test('a pulsing function has more time than its window, a draining one more memory', () => {
+  const sizes = sweeps.map(sweep => ({ isPulsing: sweep.pulse !== null, ...sizeOf(sweep) }))
+  for (const { isPulsing, timeout, memoryMb } of sizes) {
+    expect(timeout).toEqual(Duration.seconds(isPulsing ? 120 : 60))
+    expect(memoryMb).toBe(isPulsing ? 128 : 256)
+  }
+})
