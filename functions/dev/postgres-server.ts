@@ -30,7 +30,7 @@ export interface PostgresOptions {
   readonly settings?: Readonly<Record<string, string>>
   /** The folder of another server's programs, such as Debian's. */
   readonly binaries?: string
-  /** Where the data folder is made; where Postgres' own user cannot reach it, the system's temporary folder. */
+  /** Where the data folder is made; the system's temporary folder where Postgres' user cannot reach it. */
   readonly parent?: string
 }
 
@@ -40,7 +40,8 @@ export interface PostgresOptions {
  * by closes. Its data goes with it.
  */
 const keeper =
-  'rest=$1; shift; "$0" "$@" </dev/null & child=$!; read -r _; kill -INT "$child"; wait "$child"; rm -rf "$rest"'
+  'rest=$1; shift; "$0" "$@" </dev/null & child=$!; read -r _; ' +
+  'kill -INT "$child"; wait "$child"; rm -rf "$rest"'
 
 /**
  * Starts a private Postgres on a free port of 127.0.0.1, with a new data folder and a random password.

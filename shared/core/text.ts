@@ -17,7 +17,7 @@ export function storableText(text: string, bytesMax: number): string {
   const bytes = encoder.encode(text.replaceAll('\u0000', '\\x00'))
   if (bytes.length <= bytesMax) return decoder.decode(bytes)
   // The cut may fall inside a character: the decoder marks the torn one, which is then dropped.
-  return decoder.decode(bytes.subarray(0, bytesMax - 3)).replace(/\uFFFD+$/, '') + '…'
+  return `${decoder.decode(bytes.subarray(0, bytesMax - 3)).replace(/\uFFFD+$/, '')}…`
 }
 
 /** What a thrown value says of itself, in columns that can hold it. */

@@ -5,7 +5,7 @@ import { quoteIdentifier, quoteLiteral } from '../sql/statement.ts'
  * How a batch is opened, in text, because it travels in a message of several statements:
  *
  *     begin | commit and chain
- *     select settings, local to the transaction, and then the try-lock, from installation where the pins match
+ *     select local settings, and then the try-lock, from installation where the pins match
  *
  * Settings and lock stand in the target list: where no installation matches, neither is touched. In the
  * WHERE clause the lock would be taken all the same. `transaction_timeout` is set to 0 first, because a
@@ -30,7 +30,8 @@ export function openingText(schema: string, opening: BatchOpening): string {
     ${local('idle_in_transaction_session_timeout', `${opening.idleTimeoutMs}ms`)},
     ${local('jit', 'off')},
     case when current_setting('server_version_num')::int >= 170000
-      then ${local('transaction_timeout', '0')} || ${local('transaction_timeout', `${opening.transactionTimeoutMs}ms`)}
+      then ${local('transaction_timeout', '0')}
+        || ${local('transaction_timeout', `${opening.transactionTimeoutMs}ms`)}
     end,
     ${lock} as locked
   from ${quoteIdentifier(schema)}.installation

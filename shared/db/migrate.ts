@@ -28,7 +28,7 @@ const pollMs = 200
 /**
  * Brings the schema to the newest version, one transaction a file, and settles the installation's row.
  *
- *     for each file:  begin → try the migration lock (poll, never wait) → is it still missing? → file → commit
+ *     for each file:  begin → try the migration lock, polling → is it still missing? → file → commit
  *
  * The lock is tried, never waited for: a waiting peer would block a concurrent index build for ever.
  * Safe to run twice, at once or again; a schema that is newer than the files is left as it is.

@@ -19,7 +19,7 @@ export interface ConnectOptions {
   /** Shown in pg_stat_activity; the only startup parameter that a transaction pooler lets through. */
   readonly applicationName: string
   readonly connectTimeoutMs: number
-  /** The client gives a statement up after this long, whatever the server does: a dead socket says nothing. */
+  /** The client gives a statement up after this long: a dead socket says nothing by itself. */
   readonly queryTimeoutMs: number
 }
 

@@ -1,7 +1,7 @@
 /**
  * What a failed statement means for the work that it was part of.
  *
- * - `transient`: a deadlock, a serialization failure or a lock wait that ended; the same batch may be tried again.
+ * - `transient`: a deadlock, a serialization failure or a lock wait that ended; worth another try.
  * - `timeout`: the server or the client gave the batch up; the same size would only fail again.
  * - `idle`: the server ended a transaction that sat between statements.
  * - `lost`: the connection is gone.

@@ -22,7 +22,8 @@ const cap = sql`least(extract(epoch from j.retry_cap)::float8, ${maxBackoffSecon
 
 const grown = sql`case j.retry_backoff
             when 'exponential'
-              then extract(epoch from j.retry_base)::float8 * power(2::float8, least(greatest(${charged}, 1) - 1, 67))
+              then extract(epoch from j.retry_base)::float8
+                * power(2::float8, least(greatest(${charged}, 1) - 1, 67))
             when 'linear' then extract(epoch from j.retry_base)::float8 * greatest(${charged}, 1)
             else extract(epoch from j.retry_base)::float8
           end`

@@ -39,7 +39,8 @@ export interface Fragment<Args> {
  *
  * @example
  * const due = sql`scheduled_at <= statement_timestamp()`
- * const count = sql`select count(*)::int8 as jobs from ${schema}.jobs where ${due} and queue = ${arg('queue', text)}`
+ * const mine = sql`queue = ${arg('queue', text)}`
+ * const count = sql`select count(*)::int8 as jobs from ${schema}.jobs where ${due} and ${mine}`
  */
 export function sql<const H extends readonly unknown[]>(
   strings: TemplateStringsArray,

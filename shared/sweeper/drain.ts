@@ -25,7 +25,7 @@ export interface Drained {
 
 /** Tries of one batch that lost a deadlock, a serialization or a lock wait. */
 const triesMax = 3
-/** How long a run that has worked asks for a lock that another holds, before it leaves the rest to the other. */
+/** How long a run that has worked asks for a lock that another holds, before it leaves the rest to it. */
 const handOverMs = 500
 const askAgainMs = 20
 
@@ -34,8 +34,8 @@ const askAgainMs = 20
  *
  *     open ──locked──▶ statement ──short, no floor──▶ commit ──▶ drained
  *      │                   │
- *      │                   ├──full, or short behind a floor──▶ commit and chain: opens the next ──▶ statement …
- *      │                   └──ended by the server──▶ roll back; transient: open again, three tries ──▶ aborted
+ *      │                   ├──full, or short behind a floor──▶ commit, and open the next ──▶ statement …
+ *      │                   └──ended by the server──▶ roll back; transient: again, three tries ──▶ aborted
  *      └──held elsewhere──▶ contended; handed_over once something was done
  *
  * It ends when a window was not full, never by the number of rows changed: a claimer may have taken some.

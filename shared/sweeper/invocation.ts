@@ -10,7 +10,7 @@ const reserveMs = 3000
 /** How much longer than its statement a batch's transaction may live, on servers that bound it. */
 const transactionSlackMs = 750
 
-/** What one start of a function may do: its bounds, taken once from the request, the settings and the clock. */
+/** What one start of a function may do: bounds taken once from the request, the settings and the clock. */
 export interface Invocation {
   readonly sweep: Sweep
   readonly request: RunRequest

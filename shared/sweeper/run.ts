@@ -17,7 +17,7 @@ const remainingMax = 10_000
 /**
  * One invocation of a scheduled function, whoever starts it: the Lambda, the command line or a test.
  *
- *     read state ▶ drain ▶ write state ▶ next due inside the window? ▶ sleep until then ▶ drain … ▶ report
+ *     read state ▶ drain ▶ write state ▶ due inside the window? ▶ sleep until then ▶ drain … ▶ report
  *
  * An idle run reads one page of its index and writes one row, its state. A run that found its lock taken, or
  * that is switched off, writes nothing. What cannot go on is thrown, so that the platform counts it: no

@@ -3,6 +3,8 @@ import { arg, type Statement, schema, sql, statement } from '../sql/statement.ts
 import { bool, int4, int8, text } from '../sql/types.ts'
 
 const purpose = arg('purpose', text)
+const isSuccess = arg('isSuccess', bool)
+const error = arg('error', text.orNull)
 
 /** What a run finds: its own row, where there is one, and the instant at which it starts. */
 export const readState = statement(
@@ -28,10 +30,10 @@ export const writeState = statement(
     batch_size, batch_size_configured, recent_outcomes, last_error, last_error_at)
   values (
     ${purpose}, ${arg('startedAt', text)}::timestamptz,
-    case when ${arg('isSuccess', bool)} then clock_timestamp() end,
+    case when ${isSuccess} then clock_timestamp() end,
     ${arg('outcome', text)}, ${arg('rows', int8)}, ${arg('rowsAdded', int8)},
     ${arg('batchSize', int4)}, ${arg('batchSizeConfigured', int4)}, array[${arg('outcome', text)}],
-    ${arg('error', text.orNull)}, case when ${arg('error', text.orNull)} is not null then clock_timestamp() end)
+    ${error}, case when ${error} is not null then clock_timestamp() end)
   on conflict (function) do update set
     last_started_at = greatest(s.last_started_at, excluded.last_started_at),
     last_success_at = coalesce(excluded.last_success_at, s.last_success_at),
@@ -40,11 +42,11 @@ export const writeState = statement(
     rows_total = s.rows_total + excluded.rows_total,
     batch_size = excluded.batch_size,
     batch_size_configured = excluded.batch_size_configured,
-    last_error = case when ${arg('isSuccess', bool)} then null else coalesce(excluded.last_error, s.last_error) end,
-    last_error_at = case when ${arg('isSuccess', bool)} then null
-      else coalesce(excluded.last_error_at, s.last_error_at) end,
+    last_error = case when not ${isSuccess} then coalesce(excluded.last_error, s.last_error) end,
+    last_error_at = case when not ${isSuccess} then coalesce(excluded.last_error_at, s.last_error_at) end,
     recent_outcomes = (
-      excluded.recent_outcomes || s.recent_outcomes[case when ${arg('isFirstWrite', bool)} then 1 else 2 end:])[:5]`,
+      excluded.recent_outcomes
+      || s.recent_outcomes[case when ${arg('isFirstWrite', bool)} then 1 else 2 end:])[:5]`,
 )
 
 /** Whether a run that started later has written its row. */

@@ -13,5 +13,19 @@ export const fromWindow: Fragment<unknown> = sql`from (values (1)) as one
 /** What a batch did, from its changed rows `(actor, disposition)`: their number, and which went which way. */
 export const tallied = (changed: Fragment<unknown>): Fragment<unknown> => sql`
     (select count(*)::int from ${changed}) as acted,
-    (select coalesce(jsonb_agg(t), '[]') from (
-      select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition) as t) as tally`
+    (select coalesce(jsonb_agg(ways), '[]') from (
+      select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
+    ) as ways) as tally`
+
+/**
+ * The rows of a window as `stamped (…, at)`, each with a stamp of its own: one reading of the clock a
+ * statement, and a microsecond a row, so that stamps are distinct and ordered as the window is. The clock is
+ * that of the moment, not of the transaction, so that a stamp is never earlier than what happened before.
+ */
+export const stamped: Fragment<unknown> = sql`
+  stamp as materialized (select clock_timestamp() as now),
+  stamped as materialized (
+    select due.*,
+      stamp.now + (row_number() over (order by due.key, due.id) - 1) * interval '1 microsecond' as at
+    from stamp, due
+  )`

@@ -1,15 +1,16 @@
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import { int8 } from '../sql/types.ts'
 import { batchColumns, defineSweep, eligibleColumns, floor, limit } from '../sweeper/define.ts'
-import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
+import { fromWindow, stamped, tallied, windowEnd } from '../sweeper/window.ts'
 
 /** The index's predicate, verbatim, and the bound on its key. */
 const isOverdue = sql`status in ('pending', 'scheduled') and schedule_to_close is not null
       and schedule_to_close <= statement_timestamp()`
 
+const message = sql`'the job was not started before ' || v.key::text`
+
 const failed = sql`
-  with stamp as materialized (select clock_timestamp() as now),
-  due as materialized (
+  with due as materialized (
     select id, schedule_to_close as key, status as from_state
     from ${schema}.jobs
     where ${isOverdue} and ${floor(sql`schedule_to_close`)}
@@ -17,19 +18,15 @@ const failed = sql`
     limit ${limit}
     for update skip locked
   ),
-  verdict as materialized (
-    select due.*,
-      stamp.now + (row_number() over (order by due.key, due.id) - 1) * interval '1 microsecond' as at,
-      'the job was not started before ' || due.key::text as message
-    from stamp, due
-  ),
+  ${stamped},
   failed as (
     update ${schema}.jobs j
-    set status = 'failed', finished_at = v.at, error_class = 'DeadlineExceeded', error_message = v.message,
+    set status = 'failed', finished_at = v.at, error_class = 'DeadlineExceeded', error_message = ${message},
       error_stack = null
-    from verdict v
-    where j.id = v.id and j.id = any (array(select id from verdict))
-    returning v.*, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, 'failed' as disposition
+    from stamped v
+    where j.id = v.id and j.id = any (array(select id from stamped))
+    returning v.*, j.error_message as message, j.actor, j.attempt, j.claim_epoch, j.scheduled_at,
+      'failed' as disposition
   )`
 
 /** A job that waits for a retry has recorded its last attempt already: that record stays. */
@@ -55,9 +52,10 @@ const told = sql`
 export const deadlineExceeded = defineSweep({
   purpose: 'deadline_exceeded',
   title: 'Fails jobs that were not started in time',
-  why: `A caller may say how long a job is worth starting. A job that is still waiting then, for its first run or
-for a retry, is \`failed\` with \`DeadlineExceeded\`, so that its caller learns of it; the claim never takes it any
-more. A running job is not touched: it was started in time, and how long it may run is another deadline's.`,
+  why: `A caller may say how long a job is worth starting. A job that is still waiting then, for its first
+run or for a retry, is \`failed\` with \`DeadlineExceeded\`, so that its caller learns of it; the claim never
+takes it any more. A running job is not touched: it was started in time, and how long it may run is another
+deadline's.`,
   cadenceMinutes: 1,
   pulse: null,
   batchSize: 'eventWriterBatchSize',

@@ -9,7 +9,7 @@ import {
   limit,
   untilNextColumns,
 } from '../sweeper/define.ts'
-import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
+import { fromWindow, stamped, tallied, windowEnd } from '../sweeper/window.ts'
 
 const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()`
 
@@ -18,13 +18,15 @@ const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()
  * else the heartbeat's deadline is. A cancel in flight, or a newer instance that superseded the job, ends it
  * whatever its budget: it must never come back.
  */
-const verdict = sql`
-  with stamp as materialized (select clock_timestamp() as now),
-  due as materialized (
+const judged = sql`
+  with due as materialized (
     select
       j.id, j.reclaim_at as key, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, j.started_at, j.locked_by,
       j.status as from_state,
-      case when j.lock_expires_at <= statement_timestamp() then 'lock_expired' else 'heartbeat_timeout' end as cause,
+      case
+        when j.lock_expires_at <= statement_timestamp() then 'lock_expired'
+        else 'heartbeat_timeout'
+      end as cause,
       case
         when j.cancel_requested_at is not null or j.superseded_by is not null then 'cancelled'
         when ${hasBudget} then 'repended'
@@ -37,13 +39,10 @@ const verdict = sql`
     limit ${limit}
     for update skip locked
   ),
-  verdict as materialized (
-    select due.*, stamp.now + (row_number() over (order by due.key, due.id) - 1) * interval '1 microsecond' as at
-    from stamp, due
-  )`
+  ${stamped}`
 
 const message = sql`case v.cause
-        when 'lock_expired' then 'the lease ended without a heartbeat: the worker died, hangs or lost its network'
+        when 'lock_expired' then 'the lease ended without a heartbeat: its worker died, hangs or is cut off'
         else 'no heartbeat came within the heartbeat timeout of the job'
       end`
 
@@ -52,7 +51,10 @@ const reclaimed = sql`
   reclaimed as (
     update ${schema}.jobs j
     set
-      status = case v.disposition when 'repended' then 'scheduled' else v.disposition end::${schema}.job_status,
+      status = case v.disposition
+        when 'repended' then 'scheduled'
+        else v.disposition
+      end::${schema}.job_status,
       scheduled_at = case v.disposition when 'repended' then v.at + v.delay else j.scheduled_at end,
       finished_at = case v.disposition when 'repended' then null else v.at end,
       started_at = case v.disposition when 'repended' then null else j.started_at end,
@@ -60,8 +62,8 @@ const reclaimed = sql`
       error_message = case v.disposition when 'cancelled' then j.error_message else ${message} end,
       error_stack = null,
       locked_by = null, lock_expires_at = null, heartbeat_expires_at = null
-    from verdict v
-    where j.id = v.id and j.id = any (array(select id from verdict))
+    from stamped v
+    where j.id = v.id and j.id = any (array(select id from stamped))
     returning v.*, j.status as to_state, ${message} as message
   )`
 
@@ -95,11 +97,11 @@ const told = sql`
 export const expiredLocks = defineSweep({
   purpose: 'expired_locks',
   title: 'Takes jobs back from workers that fell silent',
-  why: `A worker that dies leaves its jobs \`running\` for ever. Each carries two deadlines, the end of its lease
-and, where its actor asks for one, of its heartbeat; the earlier stands in one indexed column, because two windows
-turned quadratic when a whole fleet died. A job with budget left goes back to \`scheduled\` by its own retry curve,
-one without is \`crashed\`, and one whose cancel was in flight is \`cancelled\`, whatever its budget. A late worker
-is fenced off by the claim's epoch.`,
+  why: `A worker that dies leaves its jobs \`running\` for ever. Each carries two deadlines, the end of its
+lease and, where its actor asks for one, of its heartbeat; the earlier stands in one indexed column, because
+two windows turned quadratic when a whole fleet died. A job with budget left goes back to \`scheduled\` by its
+own retry curve, one without is \`crashed\`, and one whose cancel was in flight is \`cancelled\`, whatever its
+budget. A late worker is fenced off by the claim's epoch.`,
   cadenceMinutes: 1,
   pulse: {
     interval: 'sweepInterval',
@@ -125,7 +127,7 @@ is fenced off by the claim's epoch.`,
   batch: statement(
     'expired-locks',
     batchColumns,
-    sql`${verdict},${reclaimed},${recorded},${told}
+    sql`${judged},${reclaimed},${recorded},${told}
   select ${windowEnd}, ${tallied(sql`reclaimed`)}
   ${fromWindow}`,
   ),

@@ -13,7 +13,7 @@ import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
 /** Due: decided by the database, with a clock that is stable and so may bound an index scan. */
 const isDue = sql`status = 'scheduled' and scheduled_at <= statement_timestamp()`
 
-/** Makes a window of locked rows pending. Nothing else about them changes: they stay due since when they were. */
+/** Makes a window of locked rows pending. They stay due since when they were: nothing else changes. */
 const promote = (due: Fragment<unknown>) => sql`
   with due as materialized (${due}),
   promoted as (

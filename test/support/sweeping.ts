@@ -11,7 +11,7 @@ export function settingsWith(changed: Partial<Settings> = {}): Settings {
   return readSettings(writeSettings(changed))
 }
 
-/** Ports of a run in a test: real connections, a platform that leaves it ten minutes, sleeps that a test sees. */
+/** Ports of a run in a test: real connections, ten minutes' time, and sleeps that take none. */
 export function portsOn(database: TestDatabase, changed: Partial<RunPorts> = {}): RunPorts {
   return {
     connect: () => database.connect(),

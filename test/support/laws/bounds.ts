@@ -71,7 +71,7 @@ export function boundLaws(subject: Subject): void {
 
     law('goes on after a full window whose rows were taken away (B013)', async database => {
       await insertDue(database, subject, 35)
-      // The first ten changes do not happen, as if a claimer had been faster: the window was full all the same.
+      // The first ten changes do not happen, as if a claimer had been faster: the window was full, though.
       await database.rows('create sequence taken')
       await database.rows(`create function take_away() returns trigger language plpgsql as $$ begin
         if nextval('taken') <= 10 then return null; end if; return new; end $$`)

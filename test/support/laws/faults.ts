@@ -29,7 +29,8 @@ export function faultLaws(subject: Subject): void {
   const { sweep } = subject
   const state = (database: TestDatabase) =>
     database.rows(`select xmin::text, last_outcome, last_error is not null as has_error,
-      last_success_at is not null as has_succeeded from taskq.sweep_state where function = '${sweep.purpose}'`)
+      last_success_at is not null as has_succeeded
+      from taskq.sweep_state where function = '${sweep.purpose}'`)
 
   describe('faults', () => {
     law(
@@ -58,7 +59,7 @@ export function faultLaws(subject: Subject): void {
           if (ended === 'finished') break
           done += 1
         }
-        // State, opening, four or five statements, their chains, the commit, the state: each was a step to die at.
+        // State, opening, each statement, chain and commit, the state again: each was a step to die at.
         expect(done).toBeGreaterThanOrEqual(10)
       },
     )
@@ -68,7 +69,8 @@ export function faultLaws(subject: Subject): void {
       const holder = await database.client()
       await holder.query('begin')
       const locked = await holder.query<{ id: string }>(
-        `select id from taskq.jobs order by scheduled_at, reclaim_at, schedule_to_close, id limit 12 for update`,
+        `select id from taskq.jobs
+         order by scheduled_at, reclaim_at, schedule_to_close, id limit 12 for update`,
       )
       const result = await sweepOnce(database, sweep, tens)
       expect(result).toMatchObject({ outcome: 'drained', rows: ids.length - locked.rows.length })

@@ -71,7 +71,7 @@ export function moveLaws(subject: Subject): void {
           select count(*)::int as events, count(distinct e.occurred_at)::int as stamps,
             count(*) filter (where e.occurred_at <= before)::int as unordered,
             count(*) filter (where a.finished_at is distinct from e.occurred_at)::int as attempts_off,
-            count(*) filter (where j.finished_at is not null and j.finished_at <> e.occurred_at)::int as rows_off
+            count(*) filter (where j.finished_at <> e.occurred_at)::int as rows_off
           from (select *, lag(occurred_at) over (order by id) as before from taskq.job_events) e
           join taskq.job_attempts a using (job_id) join taskq.jobs j on j.id = e.job_id`)
           const off = { unordered: 0, attempts_off: 0, rows_off: 0 }

@@ -59,7 +59,7 @@ export function planLaws(subject: Subject): void {
           ])
           const scan = window && nodes(window).at(-1)
           expect(scan?.['Index Name']).toBe(sweep.index)
-          // Both bounds of the walk are the index's: a volatile clock would be a filter over the whole population.
+          // Both bounds of the walk are the index's: a volatile clock would filter the whole population.
           expect(scan?.['Index Cond']).toMatch(/<= statement_timestamp\(\).*ROW\(/)
           const indexes = new Set(reads.map(node => node['Index Name']).filter(name => name !== undefined))
           expect([...indexes].sort()).toEqual([sweep.index, 'jobs_pkey'].sort())

@@ -3,7 +3,7 @@ import type { Sweep } from '../../../shared/sweeper/define.ts'
 import { openDatabase, type TestDatabase } from '../database.ts'
 import { insertJobs, type JobColumns } from '../jobs.ts'
 
-/** What a scheduled function is held to the laws with: rows that it must take, and rows that look like them. */
+/** What a scheduled function is held to the laws with: rows that it must take, and their look-alikes. */
 export interface Subject {
   readonly sweep: Sweep
   /** Every kind of row that is due. */

@@ -10,7 +10,8 @@ export async function watchMoves(database: TestDatabase): Promise<void> {
   await database.rows(`create table moves (
     job_id uuid, from_state text, to_state text, tx xid8 default pg_current_xact_id())`)
   await database.rows(`create function note_move() returns trigger language plpgsql as $$ begin
-    insert into moves (job_id, from_state, to_state) values (new.id, old.status, new.status); return new; end $$`)
+    insert into moves (job_id, from_state, to_state) values (new.id, old.status, new.status);
+    return new; end $$`)
   await database.rows(`create trigger note_move after update on taskq.jobs for each row
     when (old.status is distinct from new.status) execute function note_move()`)
 }
@@ -25,8 +26,9 @@ export interface MoveCounts {
 /** How many moves there were, of how many jobs, in how many transactions, and in the largest of these. */
 export async function countMoves(database: TestDatabase): Promise<MoveCounts> {
   const [counts] = await database.rows<MoveCounts & Record<string, number>>(`
-    select count(*)::int as moves, count(distinct job_id)::int as jobs, count(distinct tx)::int as transactions,
-      coalesce((select max(rows) from (select count(*)::int as rows from moves group by tx) t), 0)::int as largest
+    select count(*)::int as moves, count(distinct job_id)::int as jobs,
+      count(distinct tx)::int as transactions,
+      coalesce((select max(rows) from (select count(*)::int as rows from moves group by tx) t), 0) as largest
     from moves`)
   return counts ?? { moves: 0, jobs: 0, transactions: 0, largest: 0 }
 }
