@@ -18,10 +18,10 @@ export {
   NonRetryableError,
   type RunnableActor,
 } from '../../shared/client/handler.ts'
-export { JobStopped, type StopCause } from '../../shared/worker/attempts.ts'
+export { JobStopped, type StopCause } from '../../shared/worker/job-stopped.ts'
 export type { WorkerOptions } from '../../shared/worker/options.ts'
 export type { InvocationSummary, RunningWorker } from '../../shared/worker/start-worker.ts'
-export type { WorkerHealth } from '../../shared/worker/worker.ts'
+export type { WorkerHealth } from '../../shared/worker/worker-health.ts'
 export type { Trouble }
 
 /** What both forms of a worker may be given besides their work. */

@@ -78,19 +78,14 @@ export class Beat {
   }
 
   #intervalMs(): number {
-    const timeouts = this.#attempts
-      .running()
-      .map(({ job }) => job.heartbeatTimeoutMs ?? Number.POSITIVE_INFINITY)
-    const shortest = timeouts.reduce(
-      (least, ms) => Math.min(least, ms / beatsPerTimeout),
-      Number.POSITIVE_INFINITY,
-    )
+    const timeouts = this.#attempts.held().flatMap(({ job }) => job.heartbeatTimeoutMs ?? [])
+    const shortest = Math.min(...timeouts) / beatsPerTimeout
     return Math.max(intervalMsLeast, Math.min(this.#settings.heartbeatInterval, shortest))
   }
 
   /** One beat; it never rejects. */
   async beat(): Promise<void> {
-    const held = this.#attempts.running().filter(attempt => !attempt.isDecided)
+    const held = this.#attempts.held()
     try {
       const rows = await this.#withinBudget(() =>
         this.#link.run(heartbeat, {

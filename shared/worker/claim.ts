@@ -8,24 +8,25 @@ export const claimRowsMax = 1000
 const isReady = sql`j.status = 'pending'
         and (j.schedule_to_close is null or j.schedule_to_close > statement_timestamp())`
 
-/** Every lane, a queue with an actor of ours, and whether somebody has paused it. */
-const own = sql`
-  own as materialized (
-    select q.queue, a.actor,
-      exists (select from ${schema}.queues p where p.name = q.queue and p.paused_at is not null)
-        or exists (select from ${schema}.actors p where p.actor = a.actor and p.paused) as paused
-    from unnest(${arg('queues', textArray)}) as q (queue) cross join unnest(${arg('actors', textArray)}) as a (actor)
-  )`
+const order = sql`order by j.priority desc, j.scheduled_at, j.id`
 
-/** The lanes that have work, each with its share of the batch and its turn among equals. */
+/**
+ * The lanes, a queue with an actor of ours, that have work and that nobody paused, each with its share of
+ * the batch and its turn among equals. Whether it has work is a probe of its own: an `exists` would become a
+ * join that scans everything ready.
+ */
 const lanes = sql`
   lanes as materialized (
-    select queue, actor,
+    select q.queue, a.actor,
       ceil(${arg('batch', int4)} / count(*) over ()::float8)::int as share,
-      (row_number() over (order by queue, actor) + ${arg('rotation', int4)}) % count(*) over () as turn
-    from own
-    where not paused and exists (
-      select from ${schema}.jobs j where j.queue = own.queue and j.actor = own.actor and ${isReady})
+      (row_number() over (order by q.queue, a.actor) + ${arg('rotation', int4)}) % count(*) over () as turn
+    from unnest(${arg('queues', textArray)}) as q (queue)
+    cross join unnest(${arg('actors', textArray)}) as a (actor)
+    cross join lateral (
+      select from ${schema}.jobs j where j.queue = q.queue and j.actor = a.actor and ${isReady} ${order} limit 1
+    ) as first
+    where q.queue not in (select name from ${schema}.queues where paused_at is not null)
+      and a.actor not in (select actor from ${schema}.actors where paused)
   )`
 
 /**
@@ -46,7 +47,7 @@ const probed = sql`
         select j.id, j.priority, j.scheduled_at
         from ${schema}.jobs j
         where j.queue = lanes.queue and j.actor = lanes.actor and ${isReady}
-        order by j.priority desc, j.scheduled_at, j.id
+        ${order}
         limit 1000
         for update skip locked
       ) as ready
@@ -110,10 +111,12 @@ const columns = {
 export const claim = statement(
   'claim',
   columns,
-  sql`with stamp as materialized (select clock_timestamp() as now),${own},${lanes},${probed},${picked},${claimed}
+  sql`with stamp as materialized (select clock_timestamp() as now),${lanes},${probed},${picked},${claimed}
   select
     (select count(*)::int from lanes) as waiting,
-    (select count(*)::int from own where paused) as paused,
+    ((select count(*) from ${schema}.queues where paused_at is not null and name = any (${arg('queues', textArray)}))
+      + (select count(*) from ${schema}.actors where paused and actor = any (${arg('actors', textArray)})))::int
+      as paused,
     c.id, c.queue, c.actor, c.payload, c.priority, c.attempt, c.max_attempts as "maxAttempts",
     c.claim_epoch as epoch, c.scheduled_at as "scheduledAt", c.started_at as "startedAt",
     (extract(epoch from c.start_to_close) * 1000)::float8 as "startToCloseMs",

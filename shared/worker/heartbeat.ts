@@ -26,14 +26,23 @@ export const heartbeat = statement(
       ${arg('queues', textArray)})
     on conflict (id) do update set last_seen_at = clock_timestamp()
   ),
-  -- Locked by id, as every writer of several jobs that waits does: in any other order two could deadlock.
+  given as materialized (
+    select g.id, g.epoch
+    from unnest(${arg('ids', uuidArray)}, ${arg('epochs', int8Array)}) as g (id, epoch)
+    -- Locked in this order, as by every writer of several jobs that waits: in any other two could deadlock.
+    order by g.id
+  ),
   held as materialized (
-    select j.id
-    from unnest(${arg('ids', uuidArray)}, ${arg('epochs', int8Array)}) as given (id, epoch)
-    join ${schema}.jobs j on j.id = given.id and j.claim_epoch = given.epoch
-    where j.id = any (${arg('ids', uuidArray)}) and j.locked_by = ${arg('workerId', uuid)} and j.status = 'running'
-    order by j.id
-    for no key update of j
+    select mine.id
+    from given g
+    cross join lateral (
+      select j.id
+      from ${schema}.jobs j
+      where j.id = g.id and j.claim_epoch = g.epoch and j.locked_by = ${arg('workerId', uuid)}
+        -- As text, or an index over all running rows might look cheaper than the key.
+        and j.status::text = 'running'
+      for no key update
+    ) as mine
   )
   update ${schema}.jobs j
   set

@@ -23,31 +23,36 @@ const given = sql`
         ${arg('errorStacks', nullableTextArray)})
       with ordinality as g (id, attempt, epoch, verb, cause, result_bytes, error_class, error_message, error_stack, ordinal)
     left join jsonb_array_elements(${arg('results', text)}::jsonb) with ordinality as r (result, ordinal) using (ordinal)
+    -- Locked in this order, as by every writer of several jobs that waits: in any other two could deadlock.
+    order by g.id
   )`
 
 /**
  * The jobs that are still this worker's, by id, worker, epoch and state; the rest is not touched. A complete
  * is a success even with a cancel in flight, for the work is done; every other end of such a job cancels it.
- * Locked by id, as every writer of several jobs that waits does.
+ * Each is looked up by its key: a join of two lists would be planned for one row and turn quadratic.
  */
 const held = sql`
   held as materialized (
-    select
-      j.id as job_id, j.actor, j.scheduled_at as due_at, j.started_at, j.locked_by, g.*,
-      case
-        when g.verb = 'complete' then 'succeeded'
-        when j.cancel_requested_at is not null or j.superseded_by is not null then 'cancelled'
-        when g.verb = 'release' then 'pending'
-        when g.verb = 'fail' and ${hasBudget} then 'scheduled'
-        else 'failed'
-      end as to_state,
-      ${retryDelay} as delay
+    select g.*, mine.*
     from given g
-    join ${schema}.jobs j on j.id = g.id and j.claim_epoch = g.epoch
-    where j.id = any (${arg('ids', uuidArray)})
-      and j.locked_by = ${arg('workerId', uuid)} and j.status = 'running'
-    order by j.id
-    for no key update of j
+    cross join lateral (
+      select
+        j.actor, j.scheduled_at as due_at, j.started_at, j.locked_by,
+        case
+          when g.verb = 'complete' then 'succeeded'
+          when j.cancel_requested_at is not null or j.superseded_by is not null then 'cancelled'
+          when g.verb = 'release' then 'pending'
+          when g.verb = 'fail' and ${hasBudget} then 'scheduled'
+          else 'failed'
+        end as to_state,
+        ${retryDelay} as delay
+      from ${schema}.jobs j
+      where j.id = g.id and j.claim_epoch = g.epoch and j.locked_by = ${arg('workerId', uuid)}
+        -- As text, or an index over all running rows might look cheaper than the key.
+        and j.status::text = 'running'
+      for no key update
+    ) as mine
   ),
   verdict as materialized (
     select h.*,
@@ -79,7 +84,7 @@ const settled = sql`
       cancel_reason = case when v.to_state in ('scheduled', 'pending') then null else j.cancel_reason end,
       locked_by = null, lock_expires_at = null, heartbeat_expires_at = null
     from verdict v
-    where j.id = v.job_id and j.id = any (array(select job_id from verdict))
+    where j.id = v.id and j.id = any (array(select id from verdict))
   )`
 
 /** One attempt a job; where its number was recorded already, that record was there first and stays. */
@@ -89,7 +94,7 @@ const recorded = sql`
       job_id, attempt, claim_epoch, worker_id, worker_name, due_at, started_at, finished_at,
       outcome, error_class, error_message, error_stack, duration_ms)
     select
-      v.job_id, v.attempt, v.epoch, v.locked_by, ${arg('workerName', text)}, v.due_at, v.started_at, v.at,
+      v.id, v.attempt, v.epoch, v.locked_by, ${arg('workerName', text)}, v.due_at, v.started_at, v.at,
       v.outcome, v.error_class, v.error_message, v.error_stack, extract(epoch from v.at - v.started_at) * 1000
     from verdict v
     on conflict do nothing
@@ -98,7 +103,7 @@ const recorded = sql`
 const told = sql`
   told as (
     insert into ${schema}.job_events (job_id, occurred_at, kind, detail)
-    select v.job_id, v.at, 'state_change', jsonb_strip_nulls(jsonb_build_object(
+    select v.id, v.at, 'state_change', jsonb_strip_nulls(jsonb_build_object(
       'from_state', 'running', 'to_state', v.to_state,
       'reason', case v.outcome when 'succeeded' then 'completed' else v.outcome end, 'cause', v.cause,
       'worker_id', v.locked_by, 'attempt', v.attempt, 'actor', v.actor))

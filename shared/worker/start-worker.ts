@@ -3,7 +3,9 @@ import { newPace } from './claimer.ts'
 import { checkOptions, newIdentity, type WorkerOptions } from './options.ts'
 import type { WorkerPorts } from './ports.ts'
 import type { SettledAs } from './settler.ts'
-import { settleMsMax, Worker, type WorkerHealth } from './worker.ts'
+import { reserveMs, stopTimesWithin } from './soft-stop.ts'
+import { Worker } from './worker.ts'
+import type { WorkerHealth } from './worker-health.ts'
 
 /** A long-lived worker. */
 export interface RunningWorker {
@@ -49,9 +51,6 @@ export interface InvocationSummary extends Readonly<Record<SettledAs, number>> {
 /** Nothing is due so soon that leaving and being invoked again would be dearer than waiting. */
 const idleMs = 5000
 
-/** Kept for the last answer and for closing the connections. */
-const reserveMs = 1000
-
 /**
  * The Lambda form: one environment is one worker, and each of its invocations works until a claim with its
  * repair was empty and nothing of its queues is due within 5 s, or until the time is short. Then the same
@@ -86,20 +85,4 @@ async function invoke(
   ended.abort()
   await watch
   return { outcome, durationMs: Math.round(ports.nowMs() - startedMs), ...worker.health().settled }
-}
-
-/** The waits of the soft stop: as set, or scaled down so that half the time is left to work in. */
-export function stopTimesWithin(remainingMs: number, settings: Settings) {
-  const wanted = {
-    softStopMs: settings.softStopTimeout,
-    cleanupMs: settings.cleanupGrace,
-    settleMs: settleMsMax,
-  }
-  const sum = wanted.softStopMs + wanted.cleanupMs + wanted.settleMs
-  const scale = Math.min(1, Math.max(0, remainingMs - reserveMs) / 2 / sum)
-  return {
-    softStopMs: wanted.softStopMs * scale,
-    cleanupMs: wanted.cleanupMs * scale,
-    settleMs: wanted.settleMs * scale,
-  }
 }

@@ -1,45 +1,19 @@
 import type { Settings } from '../core/read-settings.ts'
-import { Attempts } from './attempts.ts'
+import { Attempts, waitMsMax } from './attempts.ts'
 import { Beat } from './beat.ts'
 import { type ClaimAnswer, claimRowsMax } from './claim.ts'
 import { Claimer, type Pace } from './claimer.ts'
 import { heartbeat, type WorkerIdentity } from './heartbeat.ts'
 import { Link } from './link.ts'
+import { Lookahead } from './lookahead.ts'
 import type { CheckedOptions } from './options.ts'
 import { orphans } from './orphans.ts'
 import type { WorkerPorts } from './ports.ts'
 import { forgetWorker } from './presence.ts'
-import { type SettledAs, Settler } from './settler.ts'
+import { Settler } from './settler.ts'
+import { endAttempts, type StopTimes, stopTimes } from './soft-stop.ts'
 import { Waiting } from './waiting.ts'
-
-/** How a worker is, at this moment. */
-export interface WorkerHealth {
-  readonly state: 'working' | 'stopping' | 'stopped'
-  /** False once its heartbeats or claims fail. */
-  readonly healthy: boolean
-  readonly workerId: string
-  /** Handlers that run. */
-  readonly running: number
-  /** Jobs by how they were settled, since the start. */
-  readonly settled: Readonly<Record<SettledAs, number>>
-  /** What the last claim found. */
-  readonly found: ClaimAnswer['found'] | undefined
-  /** Heartbeats, and claims, that failed in a row. */
-  readonly heartbeatFailures: number
-  readonly claimFailures: number
-  /** Repairs that failed, since the start. */
-  readonly repairErrors: number
-}
-
-/** How long a stopping worker waits: for its handlers, for the aborted ones, for the database. */
-export interface StopTimes {
-  readonly softStopMs: number
-  readonly cleanupMs: number
-  readonly settleMs: number
-}
-
-/** How long the last settlements of a stopping worker may take. */
-export const settleMsMax = 5000
+import type { WorkerHealth } from './worker-health.ts'
 
 /** A claim's statement takes milliseconds; what takes so long will not come. */
 const queryTimeoutMs = 10_000
@@ -69,6 +43,7 @@ export class Worker {
   readonly #beatLink: Link
   readonly #settler: Settler
   readonly #attempts: Attempts
+  readonly #lookahead = new Lookahead()
   readonly #claimer: Claimer
   readonly #beat: Beat
   readonly #waiting: Waiting
@@ -86,15 +61,16 @@ export class Worker {
     this.#link = new Link(() => ports.connect(queryTimeoutMs))
     this.#beatLink = new Link(() => ports.connect(settings.heartbeatCommandTimeout))
     this.#settler = new Settler(ports, this.#link, identity, settings.maxRetryBackoff)
-    this.#attempts = new Attempts(ports, this.#settler, options.actors, settings.resultMaxBytes)
+    this.#attempts = new Attempts(ports, this.#settler, {
+      actors: options.actors,
+      concurrency: options.concurrency,
+      resultBytesMax: settings.resultMaxBytes,
+      jobTook: ms => this.#lookahead.jobTook(ms),
+    })
     this.#claimer = new Claimer(ports, this.#link, identity, [...options.actors.keys()], settings, setup.pace)
     this.#beat = new Beat(ports, this.#beatLink, identity, this.#attempts, settings)
     this.#waiting = new Waiting(settings.pollInterval, this.#claimer)
-    this.#stopTimes = {
-      softStopMs: settings.softStopTimeout,
-      cleanupMs: settings.cleanupGrace,
-      settleMs: settleMsMax,
-    }
+    this.#stopTimes = stopTimes(settings)
     this.done = this.#run()
   }
 
@@ -104,7 +80,7 @@ export class Worker {
       state: this.#state,
       healthy: heartbeatFailures === 0 && this.#claimFailures === 0,
       workerId: this.#setup.identity.workerId,
-      running: this.#attempts.size,
+      running: this.#attempts.running,
       settled: { ...this.#attempts.tally },
       found: this.#found,
       heartbeatFailures,
@@ -129,7 +105,7 @@ export class Worker {
       await this.#appear()
       this.#beat.start()
       await this.#claimUntilStopped()
-      await this.#endHandlers()
+      await endAttempts(this.#setup.ports, this.#attempts, this.#stopTimes)
     } finally {
       await this.#settler.drain(this.#stopTimes.settleMs)
       await this.#beat.stop()
@@ -141,19 +117,37 @@ export class Worker {
   }
 
   async #claimUntilStopped(): Promise<void> {
-    const { options, ports } = this.#setup
     while (!this.#stopping.signal.aborted) {
-      const free = options.concurrency - this.#attempts.size
-      if (free <= 0) {
-        await this.#attempts.nextEnd()
+      const room = this.#room()
+      if (room <= 0) {
+        await this.#untilRoom()
         continue
       }
-      const answer = await this.#claim(Math.min(free, claimRowsMax))
+      const answer = await this.#claim(Math.min(room, claimRowsMax))
       if (answer !== undefined && answer.jobs.length > 0) continue
       if (answer?.found === 'empty' && (await this.#mayLeave())) return
       const pauseMs = await this.#pauseMs(answer)
-      await ports.sleep(pauseMs, this.#stopping.signal)
+      await this.#setup.ports.sleep(pauseMs, this.#stopping.signal)
     }
+  }
+
+  /** How many jobs to claim: for every free handler, and ahead once half of what was ahead is used up. */
+  #room(): number {
+    const { concurrency } = this.#setup.options
+    const { running, waiting } = this.#attempts
+    const ahead = this.#lookahead.size(concurrency)
+    const isEnough = running === concurrency && waiting >= ahead / 2
+    return isEnough ? 0 : concurrency + ahead - running - waiting
+  }
+
+  async #untilRoom(): Promise<void> {
+    if (this.#attempts.waiting === 0) return this.#attempts.nextEnd()
+    const ended = new AbortController()
+    const next = this.#attempts.nextEnd().then(() => ended.abort())
+    await this.#setup.ports.sleep(waitMsMax, ended.signal)
+    if (!ended.signal.aborted) this.#attempts.wake()
+    await next
+    this.#attempts.releaseWaiting('no_free_handler')
   }
 
   /** Claims and starts; undefined where the claim failed. */
@@ -162,12 +156,13 @@ export class Worker {
     try {
       if (this.#claimFailures > 0) await this.#releaseOrphans()
       const answer = await this.#claimer.claim(batch)
+      this.#lookahead.claimTook(this.#setup.ports.nowMs() - claimedAtMs)
       this.#claimFailures = 0
       this.#found = answer.found
       if (answer.jobs.length > 0) this.#waiting.reset()
       for (const job of answer.jobs) {
         // The stop may have come while the claim was under way.
-        if (this.#stopping.signal.aborted) void this.#attempts.release(job, 'soft_stop')
+        if (this.#stopping.signal.aborted) this.#attempts.release(job, 'soft_stop')
         else this.#attempts.start(job, claimedAtMs)
         this.#beat.heed(job.heartbeatTimeoutMs)
       }
@@ -184,7 +179,7 @@ export class Worker {
     const known = this.#attempts.unsettled()
     const { workerId } = this.#setup.identity
     for (const orphan of await this.#link.run(orphans, { workerId, known })) {
-      void this.#attempts.release(orphan, 'claim_reply_lost')
+      this.#attempts.release(orphan, 'claim_reply_lost')
     }
   }
 
@@ -199,30 +194,9 @@ export class Worker {
 
   async #mayLeave(): Promise<boolean> {
     const { leavesWhenIdleMs } = this.#setup
-    if (leavesWhenIdleMs === null || this.#attempts.size > 0) return false
+    if (leavesWhenIdleMs === null || this.#attempts.running > 0) return false
     const dueMs = await this.#claimer.untilNextDue().catch(() => null)
     return dueMs === null || dueMs > leavesWhenIdleMs
-  }
-
-  /** Waits for the handlers, aborts those that go on, waits again; who ignores that is left to its lease. */
-  async #endHandlers(): Promise<void> {
-    const { softStopMs, cleanupMs } = this.#stopTimes
-    await this.#allEnded(softStopMs)
-    for (const attempt of this.#attempts.running()) this.#attempts.stop(attempt, 'soft_stop')
-    await this.#allEnded(cleanupMs)
-    // Released while its handler goes on, a job would run twice at once.
-    for (const attempt of this.#attempts.running()) attempt.isDecided = true
-  }
-
-  async #allEnded(withinMs: number): Promise<void> {
-    const over = new AbortController()
-    const deadline = this.#setup.ports.sleep(withinMs, over.signal).then(() => {
-      over.abort()
-      this.#attempts.wake()
-    })
-    while (this.#attempts.size > 0 && !over.signal.aborted) await this.#attempts.nextEnd()
-    over.abort()
-    await deadline
   }
 
   /** The first sign of life, on the claims' connection: a short invocation needs no second one. */
@@ -241,7 +215,7 @@ export class Worker {
 
   /** A process that ends takes its row along; a Lambda's environment may serve again. */
   async #disappear(): Promise<void> {
-    if (this.#setup.identity.kind === 'lambda' || this.#attempts.size > 0) return
+    if (this.#setup.identity.kind === 'lambda' || this.#attempts.running > 0) return
     try {
       await this.#link.run(forgetWorker, { workerId: this.#setup.identity.workerId })
     } catch (error) {
