@@ -82,10 +82,10 @@ export class LocalCloud {
     return this.#eventOf(rule)
   }
 
-  /** Starts every rule; a rate counts from now. */
+  /** Starts every rule; a rate counts from now and fires at once, as one does soon after its creation. */
   startRules(): void {
     const since = new Date()
-    for (const rule of this.#options.stack.rules) this.#arm(rule, since, since)
+    for (const rule of this.#options.stack.rules) this.#arm(rule, new Date(since.getTime() - 1), since)
   }
 
   /** Ends rules first, then functions, then the secrets that they read. */

@@ -11,12 +11,15 @@ export interface DeploymentOptions {
   readonly scratch: ScratchFolder
   /** Settings of the stack, by their names in camelCase, as text. */
   readonly settings: Readonly<Record<string, string>>
+  readonly schema?: string | undefined
   /** The surrounding process's environment, for children: without anything of ours. */
   readonly environment: Environment
   readonly onLine: OnLine
   readonly onInvoked?: OnInvoked
-  /** Told when a part stands. */
-  readonly onReady: (text: string) => void
+  /** Told when a part stands, and when it has ended. */
+  readonly onPart: (text: string) => void
+  /** Ends what is under way. */
+  readonly signal: AbortSignal
 }
 
 /** A database, and the synthesized stack deployed to it. */
@@ -36,9 +39,9 @@ export async function deployHere(
   options: DeploymentOptions,
   ends: AsyncDisposableStack,
 ): Promise<LocalDeployment> {
-  const { scratch, settings, onReady } = options
+  const { scratch, settings, schema, onPart, signal } = options
   const folder = join(scratch.path, 'cdk.out')
-  const synthesis = synthesizeHere(folder, settings, options.environment)
+  const synthesis = synthesizeHere(folder, { settings, schema }, options.environment, signal)
   // It is awaited below; until then a failure must not count as unhandled.
   synthesis.catch(() => undefined)
   // No job outlives this run, so nothing needs to reach the disk.
@@ -46,8 +49,11 @@ export async function deployHere(
     parent: scratch.path,
     settings: { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' },
   })
-  ends.defer(() => postgres.stop())
-  onReady(`database: embedded Postgres on port ${postgres.port}`)
+  ends.defer(async () => {
+    await postgres.stop()
+    onPart('stopped: the database')
+  })
+  onPart(`database: embedded Postgres on port ${postgres.port}`)
   // The synthesis writes below the folder that is deleted at the end, so it must have ended by then.
   ends.defer(() => synthesis.catch(() => undefined))
   await synthesis
@@ -55,9 +61,13 @@ export async function deployHere(
   const secrets = { [localSecretArn]: JSON.stringify({ url: postgres.url, directUrl: postgres.url }) }
   const { onLine, onInvoked } = options
   const cloud = await LocalCloud.start({ stack, secrets, onLine, ...(onInvoked && { onInvoked }) })
-  ends.defer(() => cloud.stop())
+  ends.defer(async () => {
+    await cloud.stop()
+    onPart('stopped: the functions')
+  })
+  signal.throwIfAborted()
   await cloud.deploy()
-  onReady(`functions: ${cloud.purposes.join(', ')}, from their bundles`)
+  onPart(`functions: ${cloud.purposes.join(', ')}, from their bundles`)
   return { url: postgres.url, cloud, environment: environmentOf(cloud, postgres.url, options.environment) }
 }
 

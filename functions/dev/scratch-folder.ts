@@ -25,11 +25,12 @@ export function makeScratchFolder(purpose: string, parent = join(process.cwd(), 
   return {
     path,
     remove: () => {
-      rmSync(path, { recursive: true, force: true })
       try {
+        rmSync(path, { recursive: true, force: true })
         rmdirSync(parent)
       } catch {
-        // Another run's folder is still in there.
+        // Another run's folder is still in there; or, where this run is ended at once, a file of a child's
+        // that is ending too: the next run deletes it.
       }
     },
   }

@@ -8,21 +8,23 @@ export const localPlace: StackPlace = { region: 'us-east-1', account: '000000000
 export const localSecretArn = `arn:aws:secretsmanager:${localPlace.region}:${localPlace.account}:secret:taskq-local1`
 
 /**
- * Builds the bundles and synthesizes the stack into a folder, as `cdk deploy` would, with settings of its
- * own. In a process of its own, because the CDK is large and this one lives on; apart from the terminal's
+ * Builds the bundles and synthesizes the stack into a folder, as `cdk deploy` would, with properties of
+ * its own. In a process of its own, because the CDK is large and this one lives on; apart from the terminal's
  * signals, so that what is under way ends by our order.
  */
 export async function synthesizeHere(
   folder: string,
-  settings: Readonly<Record<string, string>>,
+  given: { settings: Readonly<Record<string, string>>; schema?: string | undefined },
   environment: Environment,
+  signal: AbortSignal,
 ): Promise<void> {
-  const context = JSON.stringify({ databaseSecretArn: localSecretArn, settings })
+  const context = JSON.stringify({ databaseSecretArn: localSecretArn, ...given })
   const script = fileURLToPath(new URL('./synthesis-process.ts', import.meta.url))
   const child = spawn(process.execPath, [script, folder, context], {
     env: withoutOurs(environment),
     stdio: ['ignore', 'ignore', 'pipe'],
     detached: true,
+    signal,
   })
   child.stderr.setEncoding('utf8')
   const said: string[] = []
