@@ -52,12 +52,27 @@ begin
     end if;
   end if;
 
-  with stamp as materialized (
-    select at, coalesce(
-        (options->>'runAt')::timestamptz,
-        at + make_interval(secs => (options->>'delayMs')::float8 / 1000),
-        at) as due
-    from (select clock_timestamp() as at) as clock
+  -- Read out of the options once, not once a row.
+  with alike as materialized (
+    select
+      at, due,
+      case when due > at then 'scheduled' else 'pending' end::{schema}.job_status as status,
+      coalesce(options->>'queue', policy.queue) as queue,
+      coalesce((options->>'priority')::int, 0) as priority,
+      at + make_interval(secs => (options->>'scheduleToCloseMs')::float8 / 1000) as schedule_to_close,
+      make_interval(secs => (options->>'startToCloseMs')::float8 / 1000) as start_to_close,
+      make_interval(secs => (options->>'heartbeatTimeoutMs')::float8 / 1000) as heartbeat_timeout,
+      options->>'identityKey' as identity_key,
+      options->>'fairnessKey' as fairness_key,
+      coalesce((select array_agg(tag order by place)
+        from jsonb_array_elements_text(options->'tags') with ordinality as tags (tag, place)), '{}') as tags,
+      coalesce(options->'metadata', '{}') as metadata,
+      options->>'traceparent' as traceparent
+    from (
+      select at, coalesce(
+        (options->>'runAt')::timestamptz, at + make_interval(secs => (options->>'delayMs')::float8 / 1000), at) as due
+      from (select clock_timestamp() as at) as clock
+    ) as stamp
   )
   insert into {schema}.jobs (
     id, queue, actor, payload, payload_hash, status, priority, max_attempts,
@@ -67,28 +82,23 @@ begin
     idempotency_key, idempotency_scope, tags, metadata, traceparent)
   select
     ids[given.ordinal],
-    coalesce(options->>'queue', policy.queue),
+    alike.queue,
     insert_jobs.actor,
     given.payload,
     case when keys[given.ordinal] is not null then sha256(convert_to(given.payload::text, 'UTF8')) end,
-    case when stamp.due > stamp.at then 'scheduled' else 'pending' end::{schema}.job_status,
-    coalesce((options->>'priority')::int, 0),
+    alike.status,
+    alike.priority,
     policy.max_attempts,
     policy.retry_kind, policy.retry_backoff, policy.retry_base, policy.retry_cap, policy.retry_jitter,
     -- A microsecond a row keeps the order given: the claim goes by due time before it goes by id.
-    stamp.at + step, stamp.due + step, stamp.due + step, stamp.due + step,
-    stamp.at + make_interval(secs => (options->>'scheduleToCloseMs')::float8 / 1000),
-    make_interval(secs => (options->>'startToCloseMs')::float8 / 1000),
-    make_interval(secs => (options->>'heartbeatTimeoutMs')::float8 / 1000),
-    options->>'identityKey',
-    options->>'fairnessKey',
+    alike.at + step, alike.due + step, alike.due + step, alike.due + step,
+    alike.schedule_to_close, alike.start_to_close, alike.heartbeat_timeout, alike.identity_key, alike.fairness_key,
     keys[given.ordinal],
     scope,
-    coalesce((select array_agg(tag order by place)
-      from jsonb_array_elements_text(options->'tags') with ordinality as tags (tag, place)), '{}'),
-    coalesce(options->'metadata', '{}'),
-    options->>'traceparent'
-  from stamp,
+    alike.tags,
+    alike.metadata,
+    alike.traceparent
+  from alike,
     jsonb_array_elements(payloads) with ordinality as given (payload, ordinal),
     lateral (select (given.ordinal - 1) * interval '1 microsecond' as step) as ladder
   order by given.ordinal

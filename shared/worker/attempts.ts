@@ -143,7 +143,7 @@ export class Attempts {
     const startedMs = this.#ports.nowMs()
     const ended = new AbortController()
     void this.#limit(attempt, ended.signal)
-    await this.#perform(attempt)
+    if (!attempt.isDecided) await this.#perform(attempt)
     ended.abort()
     this.#limits.jobTook(this.#ports.nowMs() - startedMs)
     this.#running.delete(attempt)

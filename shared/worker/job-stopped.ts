@@ -5,7 +5,7 @@ export type StopCause = 'cancelled' | 'lease_lost' | 'heartbeats_failed' | 'star
  * Why a job was given back: its handler was told to stop and did, or was never called, because its worker
  * never heard of it (`claim_reply_lost`) or had no free handler for too long (`no_free_handler`).
  */
-export type ReleaseCause = 'soft_stop' | 'heartbeats_failed' | 'claim_reply_lost' | 'no_free_handler'
+export type ReleaseCause = StopCause | 'claim_reply_lost' | 'no_free_handler'
 
 export const stopMessages: Readonly<Record<StopCause, string>> = {
   cancelled: 'the job was cancelled',
