@@ -1,5 +1,5 @@
 import type { TaskQError } from '../../shared/core/errors.ts'
-import type { Answer } from './verb.ts'
+import type { Answer } from './answer.ts'
 
 /**
  * Where a command's words go. For people: the answer and what happens meanwhile on stdout. With `--json`:

@@ -1,5 +1,5 @@
 import type { Environment, Settings } from '../../shared/core/read-settings.ts'
-import type { ExitCode } from './exit-code.ts'
+import type { Answer } from './answer.ts'
 import type { Output } from './output.ts'
 
 /** One flag of a verb: how it is parsed and what the help says of it. */
@@ -37,13 +37,4 @@ export interface Call {
   /** Aborted by the first SIGINT or SIGTERM. */
   readonly signal: AbortSignal
   readonly output: Output
-}
-
-/** What a verb ends with. */
-export interface Answer {
-  /** The one object that `--json` prints. */
-  readonly json: unknown
-  /** The same for people; no line where it is empty. */
-  readonly text: string
-  readonly exitCode?: ExitCode
 }

@@ -123,9 +123,8 @@ function invoked(onLine: (text: string) => void): OnInvoked {
       return
     }
     const { outcome: ending, rows, pulses, durationMs } = outcome.result as RunResult
-    onLine(
-      `${purpose} ${ending}: ${rows} rows in ${pulses} ${pulses === 1 ? 'pulse' : 'pulses'}, ${(durationMs / 1000).toFixed(1)} s`,
-    )
+    const seconds = (durationMs / 1000).toFixed(1)
+    onLine(`${purpose} ${ending}: rows ${rows}, pulses ${pulses}, ${seconds} s`)
   }
 }
 

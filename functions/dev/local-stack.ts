@@ -116,7 +116,7 @@ function readFunction(
 ): LocalFunction | undefined {
   const properties = resource.Properties ?? {}
   const code = properties['Code'] as { S3Key?: unknown } | undefined
-  // CDK's own machinery, such as the function behind a trigger, is code in the template or no business of ours.
+  // CDK's own machinery, such as the function behind a trigger, is no business of ours.
   if (code?.S3Key === undefined || id.includes('CustomResourceProvider')) return undefined
   const folder = assets.get(evaluateText(code.S3Key, scope, `${id}.Code.S3Key`))
   if (folder === undefined) throw new TemplateRefusal(`${id}: its asset is not in the asset manifest`)

@@ -5,7 +5,8 @@ import type { StackPlace } from './local-stack.ts'
 
 /** Where the local stack is: no account and no secret of this name exists. */
 export const localPlace: StackPlace = { region: 'us-east-1', account: '000000000000' }
-export const localSecretArn = `arn:aws:secretsmanager:${localPlace.region}:${localPlace.account}:secret:taskq-local1`
+const { region, account } = localPlace
+export const localSecretArn = `arn:aws:secretsmanager:${region}:${account}:secret:taskq-local1`
 
 /**
  * Builds the bundles and synthesizes the stack into a folder, as `cdk deploy` would, with properties of

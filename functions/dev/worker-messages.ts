@@ -4,7 +4,7 @@ export type WorkerMode = 'work' | 'hold'
 /** To the worker's process: begin the soft stop. */
 export type ToWorker = 'stop'
 
-/** From the worker's process: it claims; a handler has done its work; something went wrong that it outlives. */
+/** From the worker's process: it claims; a handler has done its work; it had trouble that it outlives. */
 export type FromWorker =
   | { readonly type: 'ready' }
   | { readonly type: 'handled'; readonly id: string; readonly attempt: number }

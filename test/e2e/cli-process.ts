@@ -29,7 +29,8 @@ export function startTaskq(
   const child = spawn(process.execPath, [entry, ...args], {
     cwd,
     detached,
-    env: { PATH: process.env['PATH'] ?? '', ...env },
+    // Nothing of the environment that the tests run in.
+    env: { PATH: '/usr/local/bin:/usr/bin:/bin', ...env },
     stdio: [stdin === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
   })
   child.stdin?.end(stdin)

@@ -25,7 +25,8 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', signal => {
     await slowDown(8)
     const env = { ...here().env, TASKQ_EVENT_WRITER_STATEMENT_TIMEOUT_MS: '10000' }
     const { child, printed, ended } = startTaskq(['run', 'promotion', '--json'], { env })
-    const sleeping = `select 1 from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`
+    const sleeping = `select 1 from pg_stat_activity 
+      where wait_event = 'PgSleep' and datname = current_database()`
     await expect.poll(() => database().rows(sleeping), patiently).toHaveLength(1)
     child.kill(signal)
     await expect.poll(() => printed.stderr, patiently).toContain('once more ends at once')

@@ -3,7 +3,8 @@ import type { EnqueueManyOptions, EnqueueOptions } from '../../../shared/client/
 import type { Duration } from '../../../shared/core/durations.ts'
 import { InvalidInputError, isTaskQError } from '../../../shared/core/errors.ts'
 import { createClient, type TaskQClient } from '../../entry/client.ts'
-import type { Answer, Call, Verb } from '../verb.ts'
+import type { Answer } from '../answer.ts'
+import type { Call, Verb } from '../verb.ts'
 
 export const enqueueVerb: Verb = {
   name: 'enqueue',

@@ -1,8 +1,9 @@
 import { migrate, migrationStatus } from '../../../shared/db/migrate.ts'
 import type { ScriptConnection } from '../../../shared/db/pg.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
+import type { Answer } from '../answer.ts'
 import { withDatabase } from '../open-database.ts'
-import type { Answer, Call, Verb } from '../verb.ts'
+import type { Call, Verb } from '../verb.ts'
 
 /** A build or a backfill may take as long as it takes; the server's own timeouts bound what must be short. */
 const migrationPatienceMs = 3_600_000

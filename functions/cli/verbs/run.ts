@@ -6,10 +6,11 @@ import type { DryRunResult, RunResult } from '../../../shared/sweeper/result.ts'
 import { run } from '../../../shared/sweeper/run.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import { nowMs, sleepUntilStopped } from '../../runtime/budget.ts'
+import type { Answer } from '../answer.ts'
 import { wholeNumberFlag } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openDatabase } from '../open-database.ts'
-import type { Answer, Call, Verb } from '../verb.ts'
+import type { Call, Verb } from '../verb.ts'
 
 /** The client gives a statement up this long after the server should have: then the network is gone. */
 const patienceMs = 2000
@@ -90,8 +91,9 @@ function describe(result: RunResult): string {
   const { outcome, rows, batches, batchSize, durationMs, longestBatchMs, remaining } = result
   const ways = Object.entries(result.byDisposition ?? {}).map(([way, moved]) => `${count(moved)} ${way}`)
   const left = remaining === null ? '' : `; ${count(remaining)} left`
+  const work = `${some(rows, 'row')} in ${some(batches, 'batch', 'es')}`
   return [
-    `${result.function} ${outcome}: ${some(rows, 'row')} in ${some(batches, 'batch', 'es')} of at most ${batchSize}${left}`,
+    `${result.function} ${outcome}: ${work} of at most ${batchSize}${left}`,
     `  ${(durationMs / 1000).toFixed(2)} s, the longest batch ${longestBatchMs.toFixed(1)} ms`,
     ...(ways.length > 0 ? [`  ${ways.join(', ')}`] : []),
   ].join('\n')

@@ -2,9 +2,10 @@ import { InvalidInputError, WrongTargetError } from '../../../shared/core/errors
 import type { Settings } from '../../../shared/core/read-settings.ts'
 import type { ScriptConnection } from '../../../shared/db/pg.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
+import type { Answer } from '../answer.ts'
 import { exitCodes } from '../exit-code.ts'
 import { withDatabase } from '../open-database.ts'
-import type { Answer, Call, Verb } from '../verb.ts'
+import type { Call, Verb } from '../verb.ts'
 import { countMax, readFunctions, readQueues, readWorkers } from './status-statements.ts'
 
 const statementTimeoutMs = 10_000

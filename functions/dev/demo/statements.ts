@@ -93,5 +93,7 @@ export const conservation = statement(
     (select count(*) from matched where of_event is null or events <> 1) as attempts_without_event,
     (select count(*) from matched where of_attempt is null) as events_without_attempt,
     (select count(*) from matched where reason is distinct from case outcome
-      when 'succeeded' then 'completed' when 'crashed' then 'lock_expired' else outcome end) as wrong_reasons`,
+      when 'succeeded' then 'completed'
+      when 'crashed' then 'lock_expired'
+      else outcome end) as wrong_reasons`,
 )

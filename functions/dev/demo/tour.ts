@@ -60,7 +60,7 @@ export async function waitFor<T>(
   }
 }
 
-/** Waits until every job's handler has said that it did its work; each says so once, and no more than once. */
+/** Waits until every job's handler has said that it did its work, once and no more than once. */
 export async function expectHandledOnce(tour: Tour, ids: readonly string[]): Promise<void> {
   const look = async () => ids.filter(id => tour.handled.has(id)).length
   await waitFor(tour, 'handlers that did their work', look, seen => seen === ids.length)
