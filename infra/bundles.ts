@@ -23,8 +23,8 @@ export interface Bundle {
 
 /**
  * Builds `bundles/<function>/index.mjs` for each function: the one build there is, used by synthesis, by the
- * tests and by `taskq dev`. The same sources give the same bytes, wherever they lie; and a file that is
- * already as it should be is left alone, so that two builds at once do not take it from one another's readers.
+ * tests and by `taskq dev`. The same sources give the same bytes, wherever they lie; a file that is as it
+ * should be already is left alone, so that a build does not take it from another one's readers.
  */
 export async function buildBundles(folder = bundlesFolder): Promise<Bundle[]> {
   return Promise.all(

@@ -117,12 +117,12 @@ const reserveMs = 15_000
 export function checkTimeout(sweep: Sweep, settings: Settings): void {
   const { timeout } = sizeOf(sweep)
   const windowMs = sweep.pulse === null ? 0 : settings.invocationWindow
-  const neededMs = windowMs + 2 * settings[sweep.statementTimeout] + reserveMs
-  if (neededMs <= timeout.toMilliseconds()) return
+  const batchMs = settings[sweep.statementTimeout]
+  if (windowMs + 2 * batchMs + reserveMs <= timeout.toMilliseconds()) return
   throw new InvalidInputError(
     'SETTING_INVALID',
     variableName('invocationWindow'),
-    `${windowMs} ms, twice ${variableName(sweep.statementTimeout)} ${settings[sweep.statementTimeout]} ms and ` +
-      `${reserveMs} ms are more than the ${timeout.toSeconds()} s that ${sweep.purpose} may run`,
+    `${windowMs} ms, twice the ${batchMs} ms of ${variableName(sweep.statementTimeout)} and ${reserveMs} ms ` +
+      `are more than the ${timeout.toSeconds()} s that ${sweep.purpose} may run`,
   )
 }

@@ -11,12 +11,14 @@ rule no_second_try when %asynchronous !empty {
 
 let rules = Resources.*[ Type == 'AWS::Events::Rule' ]
 rule no_late_start when %rules !empty {
-  %rules.Properties.Targets[*].RetryPolicy.MaximumRetryAttempts == 0 <<the next minute is the retry: retryAttempts is 0>>
-  %rules.Properties.Targets[*].RetryPolicy.MaximumEventAgeInSeconds == 60 <<a stale start is dropped: maxEventAge is 60 s>>
+  %rules.Properties.Targets[*] {
+    RetryPolicy.MaximumRetryAttempts == 0 <<the next minute is the retry: retryAttempts is 0>>
+    RetryPolicy.MaximumEventAgeInSeconds == 60 <<a stale start is dropped: maxEventAge is 60 s>>
+  }
 }
 
-let statements = Resources.*[ Type in ['AWS::IAM::Role', 'AWS::IAM::Policy'] ].Properties.Policies[*].PolicyDocument.Statement[*]
-let wild = %statements[ some Resource[*] == '*' ]
+let roles = Resources.*[ Type == 'AWS::IAM::Role' ]
+let wild = %roles.Properties.Policies[*].PolicyDocument.Statement[ some Resource[*] == '*' ]
 rule no_wildcard {
   %wild empty <<name the resource>>
 }

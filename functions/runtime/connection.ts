@@ -1,5 +1,3 @@
-import { existsSync, readFileSync } from 'node:fs'
-import tls from 'node:tls'
 import { TaskQError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import { connectPg, type ScriptConnection } from '../../shared/db/pg.ts'
@@ -45,7 +43,7 @@ const isRefusedPassword = (error: unknown) => ['28P01', '28000'].includes(codeOf
 
 async function open(wanted: Wanted): Promise<ScriptConnection> {
   const url = await address(wanted)
-  trustRds(url)
+  await trustRds(url)
   const { settings, applicationName, queryTimeoutMs } = wanted
   const { schemaName, connectTimeout } = settings
   return connectPg({
@@ -75,12 +73,15 @@ function whereabouts(url: string): string {
   return parsed === null ? 'the database, whose URL cannot be parsed' : `${parsed.host}${parsed.pathname}`
 }
 
-/** Lambda brings the authorities that sign RDS' certificates, and since Node 20 leaves it to us to load them. */
+/** Lambda brings the authorities that sign RDS' certificates; since Node 20 it leaves their loading to us. */
 const rdsAuthorities = '/var/runtime/ca-cert.pem'
 let isRdsTrusted = false
 
-function trustRds(url: string): void {
-  if (isRdsTrusted || !isRdsHost(URL.parse(url)?.hostname ?? '') || !existsSync(rdsAuthorities)) return
+async function trustRds(url: string): Promise<void> {
+  if (isRdsTrusted || !isRdsHost(URL.parse(url)?.hostname ?? '')) return
+  // Late, because both together are half of what a cold start may take, and most databases need neither.
+  const [{ existsSync, readFileSync }, tls] = await Promise.all([import('node:fs'), import('node:tls')])
+  if (!existsSync(rdsAuthorities)) return
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), readFileSync(rdsAuthorities, 'utf8')])
   isRdsTrusted = true
 }

@@ -2,7 +2,7 @@ import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics'
 import { isTaskQError } from '../../shared/core/errors.ts'
 import type { DryRunResult, RunResult } from '../../shared/sweeper/result.ts'
 
-/** Counts by name; only what is not zero is published, because a series costs money in every hour it has data. */
+/** Counts by name. Only what is not zero is published: a series costs money in every hour that has data. */
 export type Counts = Readonly<Record<string, number>>
 
 const nameByDisposition: Readonly<Record<string, string>> = {
