@@ -53,4 +53,8 @@ function unknownVerb(name: string): InvalidInputError {
   return new InvalidInputError('USAGE', 'VERB', `${reason}; there are ${known}; see "taskq --help"`)
 }
 
+// A reader that has seen enough, as `head` has, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+})
 process.exitCode = await main(process.argv.slice(2))

@@ -33,7 +33,7 @@ export class Output {
   live(text: string): void {
     if (!process.stderr.isTTY) return
     this.#clear()
-    this.#live = text.slice(0, Math.max(0, (process.stderr.columns ?? 80) - 1))
+    this.#live = text.slice(0, Math.max(0, (process.stderr.columns || 80) - 1))
     this.#draw()
   }
 

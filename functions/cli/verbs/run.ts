@@ -11,6 +11,7 @@ import { wholeNumberFlag } from '../arguments.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openDatabase } from '../open-database.ts'
 import type { Call, Verb } from '../verb.ts'
+import { watchBatches } from './watch-batches.ts'
 
 /** The client gives a statement up this long after the server should have: then the network is gone. */
 const patienceMs = 2000
@@ -63,10 +64,15 @@ function bySetting(call: Call, flag: string, setting: 'sweepDrainBatches' | Swee
   throw new InvalidInputError('USAGE', `--${flag}`, read.error.issues[0]?.message ?? 'is wrong')
 }
 
-function portsOf(sweep: Sweep, { settings, signal }: Call): RunPorts {
+function portsOf(sweep: Sweep, { settings, signal, output }: Call): RunPorts {
   const queryTimeoutMs = settings[sweep.statementTimeout] + patienceMs
+  let rowsDone = 0
+  const onBatch = (rows: number) => {
+    rowsDone += rows
+    output.live(`${sweep.purpose}: ${some(rowsDone, 'row')}`)
+  }
   return {
-    connect: () => openDatabase(settings, { queryTimeoutMs }),
+    connect: async () => watchBatches(await openDatabase(settings, { queryTimeoutMs }), sweep, onBatch),
     nowMs,
     sleep: ms => sleepUntilStopped(ms, signal),
     // Nothing but its bounds and a signal ends a run here.

@@ -134,7 +134,8 @@ function describe(status: Status): string {
   const section = (name: string, lines: readonly string[]) =>
     lines.length === 0 ? [`${name}: none`] : [name, ...lines.map(line => `  ${line}`)]
   const functions = status.functions.map(each => {
-    const age = each.successAgeSeconds === null ? '' : `, succeeded ${ageText(each.successAgeSeconds)} ago`
+    const isTold = each.degraded || each.successAgeSeconds === null
+    const age = isTold ? '' : `, succeeded ${ageText(each.successAgeSeconds)} ago`
     return `${each.function}: ${each.state}${age}, ${each.rowsTotal} rows in all`
   })
   const queues = status.queues.map(({ queue, paused, counts }) => {

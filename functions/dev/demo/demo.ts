@@ -10,12 +10,15 @@ import { heldCount, killedWorker } from './killed-worker.ts'
 import { realPayloads } from './real-payloads.ts'
 import type { Facts, Step, Tour } from './tour.ts'
 
-/** Leases so short that a tour can wait for them; the same settings for the bundles and the workers. */
+/**
+ * Leases so short that a tour can wait for them, and no shorter than a busy machine can keep alive; the same
+ * settings for the bundles and the workers.
+ */
 const settings = {
-  lockLease: '4s',
+  lockLease: '6s',
   heartbeatInterval: '500ms',
   heartbeatCommandTimeout: '1s',
-  maxHeartbeatFailures: '1',
+  maxHeartbeatFailures: '2',
   cleanupGrace: '1s',
   softStopTimeout: '5s',
   pollInterval: '200ms',
