@@ -1,6 +1,9 @@
 import type { TaskQError } from '../../shared/core/errors.ts'
 import type { Answer } from './answer.ts'
 
+/** Nobody reads faster, and a terminal is slow. */
+const redrawMs = 100
+
 /**
  * Where a command's words go. For people: the answer and what happens meanwhile on stdout. With `--json`:
  * one object on stdout and everything else on stderr. A line that is written over again and again is for a
@@ -9,6 +12,7 @@ import type { Answer } from './answer.ts'
 export class Output {
   readonly #isJson: boolean
   #live = ''
+  #drawnMs = Number.NEGATIVE_INFINITY
 
   constructor(isJson: boolean) {
     this.#isJson = isJson
@@ -32,6 +36,9 @@ export class Output {
   /** The state of long work, in one line that replaces the one before; the empty text removes it. */
   live(text: string): void {
     if (!process.stderr.isTTY) return
+    const nowMs = performance.now()
+    if (text !== '' && nowMs - this.#drawnMs < redrawMs) return
+    this.#drawnMs = nowMs
     this.#clear()
     this.#live = text.slice(0, Math.max(0, (process.stderr.columns || 80) - 1))
     this.#draw()
