@@ -4,7 +4,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Construct } from 'constructs'
 import { InvalidInputError } from '../shared/core/errors.ts'
-import { writeSettings } from '../shared/core/read-settings.ts'
+import { type Settings, variableName, writeSettings } from '../shared/core/read-settings.ts'
 import { sweeps } from '../shared/sweeps/index.ts'
 import { migrateBefore } from './deploy-order.ts'
 import { checkSettings, deploymentIdOf, type Pins, type SettingsProps } from './environment.ts'
@@ -43,6 +43,7 @@ export class TaskQ extends Construct {
     const databaseSecret = secretOf(this, props.databaseSecret)
     const pins = { ...pinsOf(this, props), databaseSecretArn: databaseSecret.secretArn }
     const { settings, said } = checkSettings(props.settings ?? {}, pins)
+    refuseUnknownPurposes(settings)
     const environment = writeSettings({ ...said, deploymentId: deploymentIdOf(said) })
     const { logRetention, removalPolicy } = props
     const add = (name: string, description: string, size: Size) => {
@@ -71,6 +72,15 @@ export class TaskQ extends Construct {
       value: Stack.of(this).toJsonString(Object.fromEntries(names)),
     })
   }
+}
+
+/** A misspelt name would leave the function on that was to be off. */
+function refuseUnknownPurposes({ functionsOff }: Settings): void {
+  const purposes: string[] = sweeps.map(sweep => sweep.purpose)
+  const unknown = functionsOff.find(name => !purposes.includes(name))
+  if (unknown === undefined) return
+  const reason = `${unknown} is no function; there are ${purposes.join(', ')}`
+  throw new InvalidInputError('SETTING_INVALID', variableName('functionsOff'), reason)
 }
 
 /**

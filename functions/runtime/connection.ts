@@ -17,6 +17,22 @@ export interface Wanted {
   readonly random: () => number
 }
 
+/** A rule starts all functions in the same second; so long, at most, each of them waits before it connects. */
+const spreadMs = 500
+
+/**
+ * Opens connections for one invocation. One that a rule started waits a random moment before its first, so
+ * that not all functions knock at the database at once; a person who asks is not kept waiting.
+ */
+export function connectorOf(wanted: Wanted, { isSpread }: { readonly isSpread: boolean }) {
+  let waits = isSpread
+  return async (): Promise<ScriptConnection> => {
+    if (waits) await wanted.sleep(wanted.random() * spreadMs)
+    waits = false
+    return openConnection(wanted)
+  }
+}
+
 /** How long the one retry waits, at least and at most: a database that scales to zero takes a moment. */
 const retryMs = { least: 100, spread: 400 }
 

@@ -4,14 +4,12 @@ import type { RunPorts, RunRequest } from '../../shared/sweeper/ports.ts'
 import type { DryRunResult, RunResult } from '../../shared/sweeper/result.ts'
 import { run } from '../../shared/sweeper/run.ts'
 import { type LambdaContext, nowMs, sleepUntilStopped, untilTerminated } from './budget.ts'
-import { openConnection } from './connection.ts'
+import { connectorOf } from './connection.ts'
 import { readEvent, type SweepEvent } from './event.ts'
 import { log } from './log.ts'
 import { countsOf, countsOfError, publishCounts } from './metrics.ts'
 import { environmentSettings, unknownSettings } from './settings.ts'
 
-/** A rule starts all functions at the same second; so long, at most, each waits before it connects. */
-const spreadMs = 500
 /** The client gives up this long after the server should have: then the network is gone. */
 const patienceMs = 2000
 
@@ -77,12 +75,7 @@ function portsOf(
     sleep,
     random: Math.random,
   }
-  let waitMs = asked.trigger === 'schedule' ? Math.random() * spreadMs : 0
-  const connect = async () => {
-    await sleep(waitMs)
-    waitMs = 0
-    return openConnection(wanted)
-  }
+  const connect = connectorOf(wanted, { isSpread: asked.trigger === 'schedule' })
   return { connect, nowMs, sleep, remainingMs: () => context.getRemainingTimeInMillis(), signal }
 }
 

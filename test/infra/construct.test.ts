@@ -35,6 +35,7 @@ describe('settings are refused by the name of what is wrong', () => {
     ['a number out of its range', { eventWriterBatchSize: 0 }, 'TASKQ_EVENT_WRITER_BATCH_SIZE'],
     ['two that do not fit', { heartbeatInterval: '30s' }, 'TASKQ_LOCK_LEASE'],
     ['a misspelt one', { lockLees: '1m' }, 'TASKQ_LOCK_LEES'],
+    ['a function that there is not', { functionsOff: ['promotoin'] }, 'TASKQ_FUNCTIONS_OFF'],
     ['a password', { databaseUrl: 'postgres://app:pw@h/d' }, 'TASKQ_DATABASE_URL'],
     ['a pin that is a property', { installationId: 'x' }, 'TASKQ_INSTALLATION_ID'],
     [
