@@ -25,11 +25,13 @@ const catalogue = `
   select pg_get_triggerdef(t.oid) from pg_trigger t join pg_class c on c.oid = t.tgrelid
   where c.relnamespace = 'taskq'::regnamespace and not t.tgisinternal
   union all
-  select format('function %s(%s) returns %s', proname, pg_get_function_arguments(oid), pg_get_function_result(oid))
+  select format('function %s(%s) returns %s', proname,
+    pg_get_function_arguments(oid), pg_get_function_result(oid))
   from pg_proc where pronamespace = 'taskq'::regnamespace
   union all
   select format('type %s: %s', t.typname, string_agg(e.enumlabel, ', ' order by e.enumsortorder))
-  from pg_type t join pg_enum e on e.enumtypid = t.oid where t.typnamespace = 'taskq'::regnamespace group by t.typname`
+  from pg_type t join pg_enum e on e.enumtypid = t.oid
+  where t.typnamespace = 'taskq'::regnamespace group by t.typname`
 
 it('the migrated schema is the one that was reviewed', async () => {
   const rows = await database().rows<{ line: string }>(

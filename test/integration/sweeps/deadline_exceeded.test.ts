@@ -33,8 +33,10 @@ describe('a job that was not started in time', () => {
     expect(await sweepOnce(database(), deadlineExceeded)).toMatchObject({ byDisposition: { failed: 1 } })
     const [fate] = await database().rows(
       `select j.status::text, j.error_class, j.error_stack, a.outcome, a.error_class as attempt_error, a.attempt,
-         e.detail->>'reason' as reason, j.finished_at = a.finished_at and a.finished_at = e.occurred_at as one_stamp
-       from taskq.jobs j join taskq.job_attempts a on a.job_id = j.id join taskq.job_events e on e.job_id = j.id
+         e.detail->>'reason' as reason,
+         j.finished_at = a.finished_at and a.finished_at = e.occurred_at as one_stamp
+       from taskq.jobs j
+       join taskq.job_attempts a on a.job_id = j.id join taskq.job_events e on e.job_id = j.id
        where j.id = $1`,
       [id],
     )
@@ -53,7 +55,8 @@ describe('a job that was not started in time', () => {
   it('keeps the record of the attempt that it had before it waited for a retry (B088)', async () => {
     const [id] = await insertJobs(database(), { ...scheduledJob(), ...overdue, attempt: '2' })
     await database().rows(
-      `insert into taskq.job_attempts (job_id, attempt, outcome, error_class) values ($1, 2, 'failed', 'First')`,
+      `insert into taskq.job_attempts (job_id, attempt, outcome, error_class)
+       values ($1, 2, 'failed', 'First')`,
       [id],
     )
     expect(await sweepOnce(database(), deadlineExceeded)).toMatchObject({ rows: 1 })
