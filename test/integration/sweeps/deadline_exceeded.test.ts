@@ -32,7 +32,8 @@ describe('a job that was not started in time', () => {
     const [id] = await insertJobs(database(), { ...pendingJob({ overdue: true }), ...before })
     expect(await sweepOnce(database(), deadlineExceeded)).toMatchObject({ byDisposition: { failed: 1 } })
     const [fate] = await database().rows(
-      `select j.status::text, j.error_class, j.error_stack, a.outcome, a.error_class as attempt_error, a.attempt,
+      `select j.status::text, j.error_class, j.error_stack,
+         a.outcome, a.error_class as attempt_error, a.attempt,
          e.detail->>'reason' as reason,
          j.finished_at = a.finished_at and a.finished_at = e.occurred_at as one_stamp
        from taskq.jobs j
