@@ -122,7 +122,7 @@ export function checkTimeout(sweep: Sweep, settings: Settings): void {
   throw new InvalidInputError(
     'SETTING_INVALID',
     variableName('invocationWindow'),
-    `${windowMs} ms, twice the ${batchMs} ms of ${variableName(sweep.statementTimeout)} and ${reserveMs} ms ` +
+    `${windowMs} ms, twice ${variableName(sweep.statementTimeout)} ${batchMs} ms and ${reserveMs} ms ` +
       `are more than the ${timeout.toSeconds()} s that ${sweep.purpose} may run`,
   )
 }

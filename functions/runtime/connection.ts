@@ -17,7 +17,7 @@ export interface Wanted {
   readonly random: () => number
 }
 
-/** A rule starts all functions in the same second; so long, at most, each of them waits before it connects. */
+/** A rule starts all functions in the same second; so long, at most, each waits before it connects. */
 const spreadMs = 500
 
 /**

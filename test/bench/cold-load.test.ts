@@ -38,7 +38,7 @@ test.each(sweeps.map(({ purpose }) => purpose))(
     const pairs = Array.from({ length: starts }, () => [startMs(empty), startMs(bundle)] as const)
     const [nothingMs, loadedMs] = [median(pairs.map(([ms]) => ms)), median(pairs.map(([, ms]) => ms))]
     process.stdout.write(
-      `${purpose}: ${(loadedMs - nothingMs).toFixed(1)} ms over an empty process of ${nothingMs.toFixed(1)} ms\n`,
+      `${purpose}: ${(loadedMs - nothingMs).toFixed(1)} ms over the ${nothingMs.toFixed(1)} ms of nothing\n`,
     )
     expect(loadedMs - nothingMs).toBeLessThanOrEqual(coldLoadMsMax)
   },

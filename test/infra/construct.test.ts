@@ -73,7 +73,7 @@ describe('the secret', () => {
     expect(() => templateWith({ databaseSecret }, stack)).toThrow(/complete ARN/)
   })
 
-  test('may be one of the same stack, under a key of its own that its reader may use for nothing else', () => {
+  test('may be one of the same stack, under a key that its reader may use for nothing else', () => {
     const stack = newStack()
     const encryptionKey = new Key(stack, 'Key')
     const template = templateWith(

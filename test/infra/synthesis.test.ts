@@ -41,7 +41,7 @@ test('without a secret the app says what is missing and what to do, in a sentenc
   expect(stderr).not.toMatch(/^\s+at /m)
 })
 
-test('context says the properties of the construct: settings, schema, environment, installation', async () => {
+test('context says the properties of the construct, settings included', async () => {
   const installationId = '7f3b1c7e-0000-4000-8000-000000000000'
   const settings = { lockLease: '2m' }
   const { text } = await synthesized({ schema: 'tenant_a', environment: 'staging', installationId, settings })

@@ -6,7 +6,7 @@ import type { Failure } from '../../functions/dev/sandbox-messages.ts'
 import { type SynthesizedStack, secretArn } from './synthesis.ts'
 
 export interface Deployment {
-  /** What the functions printed since the last call, once it is so many lines: they arrive after the result. */
+  /** What the functions printed since the last call, once it is so many lines: they follow the result. */
   printed(lines: number): Promise<string[]>
   /** Sends the event of its rule to a function, and answers with its result. */
   start(purpose: string): Promise<unknown>

@@ -42,7 +42,7 @@ describe('a connection that cannot be had', () => {
 })
 
 describe('an invocation', () => {
-  test('by a rule waits up to half a second before its first connection, and not before a later one', async () => {
+  test('by a rule waits up to half a second before its first connection alone', async () => {
     const { wanted, waits } = await nobody(0.5)
     const connect = connectorOf(wanted, { isSpread: true })
     await expect(connect()).rejects.toMatchObject(unreachable)
