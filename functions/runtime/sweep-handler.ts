@@ -76,7 +76,8 @@ function portsOf(
     random: Math.random,
   }
   const connect = connectorOf(wanted, { isSpread: asked.trigger === 'schedule' })
-  return { connect, nowMs, sleep, remainingMs: () => context.getRemainingTimeInMillis(), signal }
+  const interrupted = (done: RunResult) => publishCounts(settings.schemaName, countsOf(done))
+  return { connect, nowMs, sleep, remainingMs: () => context.getRemainingTimeInMillis(), signal, interrupted }
 }
 
 function logResult(

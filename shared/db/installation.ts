@@ -36,7 +36,7 @@ export async function settle(
       set latched_at = null, consecutive_aborts = 0, first_abort_at = null where latched_at is not null`)
   }
   await connection.script(`update ${schema}.installation
-    set deployment_id = coalesce(${literal(deploymentId)}, deployment_id),
+    set environment = coalesce(environment, ${literal(environment)}), deployment_id = coalesce(${literal(deploymentId)}, deployment_id),
         schema_version = greatest(schema_version, ${version})`)
   if (purposes.length === 0) return
   const rows = purposes.map(purpose => `(${quoteLiteral(purpose)})`).join(', ')
@@ -60,7 +60,8 @@ function checkPins(row: StoredInstallation, pins: Installation): void {
       { field: 'installationId' },
     )
   }
-  if (pins.environment !== undefined && pins.environment !== row.environment) {
+  // An installation that was made by hand says nothing of its environment: the first that does names it.
+  if (pins.environment !== undefined && row.environment !== null && pins.environment !== row.environment) {
     throw new TaskQError(
       'WRONG_TARGET',
       `this database belongs to environment ${row.environment}, not ${pins.environment}`,

@@ -1,6 +1,6 @@
 import type { Settings } from '../core/read-settings.ts'
 import type { Connection } from '../sql/connection.ts'
-import type { Trigger } from './result.ts'
+import type { RunResult, Trigger } from './result.ts'
 
 /** What a run needs of the world; the Lambda runtime, the command line and the tests each bring theirs. */
 export interface RunPorts {
@@ -14,6 +14,8 @@ export interface RunPorts {
   readonly remainingMs: () => number
   /** Aborted when the run is to end after its current batch. */
   readonly signal: AbortSignal
+  /** Is told what was committed before a run threw: a metric follows its commit, whatever follows that. */
+  readonly interrupted?: (done: RunResult) => void
 }
 
 /** What an invocation was asked for. */

@@ -49,17 +49,21 @@ async function pulse(invocation: Invocation, session: Session): Promise<RunResul
   if (state.disabled) return reportOf('disabled', 0, null)
   let drained: Drained
   let pulses = 0
-  do {
-    pulses += 1
-    drained = await drain(sweep, session.connection, invocation.plan, totals).catch(error =>
-      record.fault(session.connection, error),
-    )
-    if (drained.outcome === 'contended') return reportOf('contended', pulses, null)
-    // A timeout that ends the session leaves nothing to write the state with.
-    if (!session.connection.usable) session.connection = await ports.connect()
-    if (pulses === 1) await record.write(session.connection, drained)
-  } while (drained.outcome === 'drained' && (await untilDue(invocation, session, state.started_at)))
-  if (record.isBehind(drained.outcome)) await record.write(session.connection, drained)
+  try {
+    do {
+      pulses += 1
+      drained = await drain(sweep, session.connection, invocation.plan, totals)
+      if (drained.outcome === 'contended') return reportOf('contended', pulses, null)
+      // A timeout that ends the session leaves nothing to write the state with.
+      if (!session.connection.usable) session.connection = await ports.connect()
+      if (pulses === 1) await record.write(session.connection, drained)
+    } while (drained.outcome === 'drained' && (await untilDue(invocation, session, state.started_at)))
+    if (record.isBehind(drained.outcome)) await record.write(session.connection, drained)
+  } catch (error) {
+    await record.fault(session.connection, error)
+    if (totals.batches > 0) ports.interrupted?.(reportOf('aborted', pulses, null))
+    throw error
+  }
   const isDone = drained.outcome === 'drained'
   return reportOf(drained.outcome, pulses, isDone ? 0 : await countRemaining(sweep, session.connection))
 }
@@ -102,12 +106,10 @@ class StateRecord {
     this.#outcome = outcome
   }
 
-  /** Leaves a trace of what is about to be thrown, where the connection still can, and throws it. */
-  async fault(connection: Connection, error: unknown): Promise<never> {
-    if (connection.usable && !(error instanceof WrongTargetError)) {
-      await this.write(connection, { outcome: 'aborted', error }).catch(() => undefined)
-    }
-    throw error
+  /** Leaves a trace of what is about to be thrown, where the connection still can. */
+  async fault(connection: Connection, error: unknown): Promise<void> {
+    if (!connection.usable || error instanceof WrongTargetError) return
+    await this.write(connection, { outcome: 'aborted', error }).catch(() => undefined)
   }
 }
 

@@ -123,6 +123,16 @@ describe('migrate', () => {
     await database.close()
   })
 
+  it('names the environment of an installation that was made by hand', async () => {
+    const database = await openDatabase()
+    const connection = await database.connect()
+    await migrate(connection, { installation: { ...nobody, environment: 'production' } })
+    expect(await database.rows('select environment from taskq.installation')).toEqual([
+      { environment: 'production' },
+    ])
+    await database.close()
+  })
+
   it('a new deployment clears a latched breaker, the same one does not', async () => {
     const database = await openDatabase()
     const connection = await database.connect()

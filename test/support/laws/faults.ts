@@ -1,5 +1,6 @@
 import { describe, expect } from 'vitest'
 import type { Connection } from '../../../shared/sql/connection.ts'
+import type { RunResult } from '../../../shared/sweeper/result.ts'
 import type { TestDatabase } from '../database.ts'
 import { snapshot } from '../jobs.ts'
 import { sweepOnce, watched } from '../sweeping.ts'
@@ -153,7 +154,10 @@ export function faultLaws(subject: Subject): void {
         await database.rows(
           'create trigger refuse before update on taskq.jobs for each row execute function refuse()',
         )
-        await expect(sweepOnce(database, sweep, tens)).rejects.toThrow('a bad row')
+        const told: RunResult[] = []
+        const ports = { interrupted: (done: RunResult) => void told.push(done) }
+        await expect(sweepOnce(database, sweep, { ...tens, ports })).rejects.toThrow('a bad row')
+        expect(told).toMatchObject([{ batches: 1, rows: 10 }])
         expect(await state(database)).toMatchObject([{ has_error: true, has_succeeded: false }])
         expect(await sweepOnce(database, sweep, tens)).toMatchObject({ rows: 15 })
       },
