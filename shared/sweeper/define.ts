@@ -39,8 +39,11 @@ export interface Sweep {
 }
 
 export interface Pulse {
-  /** Milliseconds until the next row falls due by the database's clock; null where none is known. */
-  readonly untilNext: Statement<{ ms: number | null }, unknown>
+  /**
+   * Milliseconds until the next row falls due by the database's clock, of those that fall due after a given
+   * instant; below 0 where one has since, null where none is known.
+   */
+  readonly untilNext: Statement<{ ms: number | null }, { after: string }>
   /** The setting below which two pulses never follow each other; null: as soon as something is due. */
   readonly interval: 'sweepInterval' | null
 }
@@ -82,6 +85,9 @@ export const batchColumns = {
 
 export const eligibleColumns = { eligible: int8 } as const
 export const untilNextColumns = { ms: float8.orNull } as const
+
+/** The instant behind which {@link Pulse.untilNext} looks. */
+export const after = sql`${arg('after', text)}::timestamptz`
 
 /** Before any row: what a drain's first and last windows are asked with. */
 export const noFloor = { floorAt: '-infinity', floorId: '00000000-0000-0000-0000-000000000000' } as const

@@ -10,6 +10,11 @@ const keepConnectionMs = 1000
 /** The connection of an invocation, closed for long sleeps and opened again after them. */
 export interface Session {
   connection: Connection
+  /**
+   * An instant, by the database's clock, before the last drain began. What fell due since then and is still
+   * there is asked about: it may have come between the drain's last window and the question.
+   */
+  lookedAt?: string
 }
 
 /**
@@ -28,12 +33,16 @@ export async function untilDue(
   const notBeforeMs = ports.nowMs() + restMs
   for (;;) {
     if (ports.signal.aborted) return false
-    const { succeeded } = await readOne(session.connection, readSuccessor, {
+    const { succeeded, now } = await readOne(session.connection, readSuccessor, {
       purpose: sweep.purpose,
       startedAt,
     })
     if (succeeded) return false
-    const { ms } = await readOne(session.connection, pulse.untilNext, {})
+    const { ms } = await readOne(session.connection, pulse.untilNext, {
+      after: session.lookedAt ?? startedAt,
+    })
+    // What was locked and not taken is asked about once: the drain that follows leaves it behind as well.
+    session.lookedAt = now
     if (ms === null) return false
     const waitMs = Math.max(Math.ceil(ms), notBeforeMs - ports.nowMs(), 0)
     if (waitMs > invocation.leftMs()) return false

@@ -49,11 +49,12 @@ export const writeState = statement(
       || s.recent_outcomes[case when ${arg('isFirstWrite', bool)} then 1 else 2 end:])[:5]`,
 )
 
-/** Whether a run that started later has written its row. */
+/** Whether a run that started later has written its row, and the database's now. */
 export const readSuccessor = statement(
   'read-sweep-successor',
-  { succeeded: bool },
-  sql`select coalesce(bool_or(last_started_at > ${arg('startedAt', text)}::timestamptz), false) as succeeded
+  { succeeded: bool, now: text },
+  sql`select coalesce(bool_or(last_started_at > ${arg('startedAt', text)}::timestamptz), false) as succeeded,
+    clock_timestamp()::text as now
   from ${schema}.sweep_state
   where function = ${purpose}`,
 )

@@ -2,6 +2,7 @@ import { hasBudget, retryDelay } from '../sql/retry-curve.ts'
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import { int8 } from '../sql/types.ts'
 import {
+  after,
   batchColumns,
   defineSweep,
   eligibleColumns,
@@ -110,7 +111,7 @@ budget. A late worker is fenced off by the claim's epoch.`,
       untilNextColumns,
       sql`select extract(epoch from min(reclaim_at) - clock_timestamp())::float8 * 1000 as ms
   from ${schema}.jobs
-  where status = 'running' and reclaim_at > statement_timestamp()`,
+  where status = 'running' and reclaim_at > ${after}`,
     ),
   },
   batchSize: 'eventWriterBatchSize',

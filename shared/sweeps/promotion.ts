@@ -1,6 +1,7 @@
 import { arg, type Fragment, schema, sql, statement } from '../sql/statement.ts'
 import { int4, int8, textArray } from '../sql/types.ts'
 import {
+  after,
   batchColumns,
   defineSweep,
   eligibleColumns,
@@ -70,7 +71,7 @@ under a denial loop.`,
       untilNextColumns,
       sql`select extract(epoch from min(scheduled_at) - clock_timestamp())::float8 * 1000 as ms
   from ${schema}.jobs
-  where status = 'scheduled' and scheduled_at > statement_timestamp()`,
+  where status = 'scheduled' and scheduled_at > ${after}`,
     ),
   },
   batchSize: 'eventWriterBatchSize',

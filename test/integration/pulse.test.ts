@@ -87,6 +87,44 @@ describe('a pulsing function', () => {
     }),
   )
 
+  it('takes what fell due after its last window and before it asked for the next instant', () =>
+    inDatabase(async database => {
+      const dueNow = { status: `'scheduled'`, scheduled_at: 'clock_timestamp()' }
+      let asked = 0
+      const connect = async () => {
+        const connection = await database.connect()
+        const run = connection.run.bind(connection)
+        connection.run = async (statement, args) => {
+          if ((statement as unknown) === promotion.pulse?.untilNext && asked++ === 0) {
+            await insertJobs(database, dueNow)
+          }
+          return run(statement, args)
+        }
+        return connection
+      }
+      const result = await sweepOnce(database, promotion, { request: scheduled, ports: { connect } })
+      expect(result).toMatchObject({ outcome: 'drained', rows: 1, pulses: 2 })
+    }))
+
+  it('asks once about a due row that somebody has locked, and does not spin', () =>
+    inDatabase(async database => {
+      await insertJobs(database, {
+        status: `'scheduled'`,
+        scheduled_at: `clock_timestamp() + interval '1 second'`,
+      })
+      const holder = await database.client()
+      await holder.query('begin; select from taskq.jobs for update')
+      const { slept, ports } = timeless(database)
+      const sleep = async (ms: number) => {
+        slept.push(ms)
+        await new Promise(resolve => setTimeout(resolve, ms))
+      }
+      const result = await sweepOnce(database, promotion, { request: scheduled, ports: { ...ports, sleep } })
+      await holder.query('rollback')
+      expect(result).toMatchObject({ outcome: 'drained', rows: 0 })
+      expect(result.pulses).toBeLessThanOrEqual(3)
+    }))
+
   it('leaves when a successor has started', () =>
     inDatabase(async database => {
       await insertJobs(database, dueIn('3 seconds'))
