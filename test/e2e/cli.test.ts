@@ -176,6 +176,7 @@ test('exit code 3: the database is unreachable, and its password is not shown', 
 
 test('exit code 4: the wrong target, and nothing written', async () => {
   await dueJobs(1)
+  await database().rows(`update taskq.installation set environment = 'staging'`)
   const env = { ...here().env, TASKQ_ENVIRONMENT: 'production' }
   for (const args of [['run', 'promotion'], ['status'], ['migrate']]) {
     const ended = await taskq([...args, '--json'], { env })

@@ -4,9 +4,12 @@ import { useFolder } from './own-folder.ts'
 
 const folder = useFolder()
 
+const failedStep = (result: Record<string, unknown>) =>
+  (result['steps'] as { passed: boolean }[] | undefined)?.find(step => !step.passed)
+
 test('the tour passes in a minute, and leaves nothing behind', { timeout: 300_000 }, async () => {
   const { code, json, stderr } = await taskq(['demo', '--json'], { cwd: folder().path, env: folder().env })
-  expect({ code, stderr }).toMatchObject({ code: 0 })
+  expect({ code, stderr, failed: failedStep(json) }).toMatchObject({ code: 0, failed: undefined })
   expect(json).toMatchObject({
     passed: true,
     steps: [
