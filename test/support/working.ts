@@ -1,4 +1,4 @@
-import { afterAll } from 'vitest'
+import { afterEach } from 'vitest'
 import * as z from 'zod'
 import {
   createClient,
@@ -19,9 +19,9 @@ export const anything = (name = 'test', queue = 'default') => defineActor({ name
 
 const opened: { close(): Promise<unknown> }[] = []
 
-/** Closes what a test file opened with the functions below. */
+/** Closes after each test what it opened with the functions below. */
 export function closesWorkers(): void {
-  afterAll(async () => {
+  afterEach(async () => {
     for (const each of opened.splice(0)) await each.close()
   })
 }
