@@ -33,12 +33,11 @@ export function stopTimesWithin(remainingMs: number, settings: Settings): StopTi
 }
 
 /**
- * Ends the attempts of a worker that claims no more: those that wait are given back, those that run may
- * end, and are then aborted and given back when they stop. One that ignores its signal is left to its
- * lease: released while its handler goes on, the job would run twice at once.
+ * Ends the attempts of a worker that claims no more: they may end, and are then aborted and given back when
+ * they stop. One that ignores its signal is left to its lease: released while its handler goes on, the job
+ * would run twice at once.
  */
 export async function endAttempts(ports: WorkerPorts, attempts: Attempts, times: StopTimes): Promise<void> {
-  attempts.releaseWaiting('soft_stop')
   await allEnded(ports, attempts, times.softStopMs)
   for (const attempt of attempts.held()) attempts.stop(attempt, 'soft_stop')
   await allEnded(ports, attempts, times.cleanupMs)

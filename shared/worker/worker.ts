@@ -95,6 +95,7 @@ export class Worker {
       this.#state = 'stopping'
       this.#stopTimes = { ...this.#stopTimes, ...times }
       this.#stopping.abort()
+      this.#attempts.releaseWaiting('soft_stop')
       this.#attempts.wake()
     }
     return this.done

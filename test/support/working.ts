@@ -42,7 +42,12 @@ export async function workerOn(
   actors: readonly RunnableActor[],
   options: Omit<RunWorkerOptions, 'actors' | 'settings'> & { settings?: Partial<Settings> } = {},
 ): Promise<RunningWorker> {
-  const settings = settingsWith({ databaseUrl: database.url, pollInterval: 50, ...options.settings })
+  const settings = settingsWith({
+    databaseUrl: database.url,
+    pollInterval: 50,
+    softStopTimeout: 500,
+    ...options.settings,
+  })
   const worker = await runWorker({ ...options, actors, settings })
   opened.push({ close: () => worker.stop() })
   return worker
