@@ -37,11 +37,14 @@ export interface PostgresOptions {
 /**
  * The server runs apart from this process' signals, so that Ctrl-C reaches us alone and we decide in which
  * order things end; and it ends with this process however that ends, since then the pipe that it is held
- * by closes. Its data goes with it.
+ * by closes. Its data goes with it. One that ends by itself leaves its log to be read.
  */
-const keeper =
-  'rest=$1; shift; "$0" "$@" </dev/null & child=$!; read -r _; ' +
-  'kill -INT "$child"; wait "$child"; rm -rf "$rest"'
+const keeper = [
+  'rest=$1; shift; exec 3<&0',
+  '"$0" "$@" </dev/null 3<&- & child=$!',
+  '{ read -r _; kill -INT "$child"; } <&3 2>/dev/null &',
+  'wait "$child" && rm -rf "$rest" 2>/dev/null',
+].join('\n')
 
 /**
  * Starts a private Postgres on a free port of 127.0.0.1, with a new data folder and a random password.
@@ -63,21 +66,26 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     ...options.settings,
   }
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const data = join(folder, 'data')
   const log = openSync(join(folder, 'server.log'), 'a')
-  const child = spawn('/bin/sh', ['-c', keeper, binaries.postgres, data, '-D', data, ...flags], {
-    ...binaries.user,
-    cwd: '/',
-    detached: true,
-    stdio: ['pipe', log, log],
-  })
+  const child = spawn(
+    '/bin/sh',
+    ['-c', keeper, binaries.postgres, folder, '-D', join(folder, 'data'), ...flags],
+    {
+      ...binaries.user,
+      cwd: '/',
+      detached: true,
+      stdio: ['pipe', log, log],
+    },
+  )
   const ended = new Promise<void>(resolve => child.once('exit', () => resolve()))
   child.stdin?.on('error', () => undefined)
   const url = `postgres://postgres:${password}@127.0.0.1:${port}/postgres`
   try {
     await untilReady(url, () => child.exitCode !== null, folder)
   } catch (error) {
-    child.kill('SIGKILL')
+    child.stdin?.destroy()
+    await ended
+    rmSync(folder, { recursive: true, force: true })
     throw error
   }
   child.unref()
