@@ -36,7 +36,8 @@ export async function settle(
       set latched_at = null, consecutive_aborts = 0, first_abort_at = null where latched_at is not null`)
   }
   await connection.script(`update ${schema}.installation
-    set environment = coalesce(environment, ${literal(environment)}), deployment_id = coalesce(${literal(deploymentId)}, deployment_id),
+    set environment = coalesce(environment, ${literal(environment)}),
+        deployment_id = coalesce(${literal(deploymentId)}, deployment_id),
         schema_version = greatest(schema_version, ${version})`)
   if (purposes.length === 0) return
   const rows = purposes.map(purpose => `(${quoteLiteral(purpose)})`).join(', ')

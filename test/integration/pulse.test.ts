@@ -110,7 +110,7 @@ describe('a pulsing function', () => {
     inDatabase(async database => {
       await insertJobs(database, {
         status: `'scheduled'`,
-        scheduled_at: `clock_timestamp() + interval '1 second'`,
+        scheduled_at: `clock_timestamp() + interval '100 milliseconds'`,
       })
       const holder = await database.client()
       await holder.query('begin; select from taskq.jobs for update')

@@ -10,7 +10,7 @@ import { countMax, readFunctions, readQueues, readWorkers } from './status-state
 
 const statementTimeoutMs = 10_000
 /** A function that has not succeeded for so many of its cadences is late. */
-const cadencesMax = 5
+const cadencesMax = 3
 
 export const statusVerb: Verb = {
   name: 'status',
