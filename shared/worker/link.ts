@@ -2,42 +2,43 @@ import type { Connection } from '../sql/connection.ts'
 import type { Statement } from '../sql/statement.ts'
 
 /**
- * One connection that is opened when it is needed and opened anew after it was lost. It repeats nothing:
- * whoever asked knows whether that is safe.
+ * One connection that is opened when it is needed and opened anew after it was lost. Statements go one at a
+ * time, in the order asked. It repeats nothing: whoever asked knows whether that is safe.
  */
 export class Link {
   readonly #open: () => Promise<Connection>
   #connection: Promise<Connection> | undefined
+  #last: Promise<unknown> = Promise.resolve()
 
   constructor(open: () => Promise<Connection>) {
     this.#open = open
   }
 
-  async run<Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]> {
+  run<Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]> {
+    const mine = this.#last.then(() => this.#send(statement, args))
+    this.#last = mine.catch(() => undefined)
+    return mine
+  }
+
+  /** Drops the connection at once, whatever runs on it; the next statement opens another. */
+  async drop(): Promise<void> {
+    this.#last = Promise.resolve()
+    if (this.#connection !== undefined) await this.#forget(this.#connection)
+  }
+
+  async #send<Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]> {
+    // The server may have ended it while it sat idle.
+    const kept = await this.#connection?.catch(() => undefined)
+    if (this.#connection !== undefined && kept?.usable !== true) await this.#forget(this.#connection)
     this.#connection ??= this.#open()
     const mine = this.#connection
     try {
-      const connection = await mine
-      // The server may have ended it while it sat idle; nothing was sent, so another serves as well.
-      if (!connection.usable) return await this.#again(mine, statement, args)
-      return await connection.run(statement, args)
+      return await (await mine).run(statement, args)
     } catch (error) {
       const connection = await mine.catch(() => undefined)
       if (connection?.usable !== true) await this.#forget(mine)
       throw error
     }
-  }
-
-  /** Drops the connection; the next statement opens another. */
-  async drop(): Promise<void> {
-    if (this.#connection !== undefined) await this.#forget(this.#connection)
-  }
-
-  async #again<Row, Args>(lost: Promise<Connection>, statement: Statement<Row, Args>, args: Args) {
-    await this.#forget(lost)
-    this.#connection ??= this.#open()
-    const connection = await this.#connection
-    return connection.run(statement, args)
   }
 
   async #forget(mine: Promise<Connection>): Promise<void> {
