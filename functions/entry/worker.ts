@@ -65,7 +65,8 @@ export interface InvocationContext {
  * due any more, or until its time is short, and returns what it did. Whatever the event holds is ignored.
  *
  * @example
- * export const handler = createWorkerHandler({ actors: [sendReceipt.run(async ({ orderId }) => mail(orderId))] })
+ * const deliver = sendReceipt.run(async ({ orderId }) => mail(orderId))
+ * export const handler = createWorkerHandler({ actors: [deliver] })
  */
 export function createWorkerHandler(
   options: WorkerOptions & WorkerWiring,

@@ -26,78 +26,88 @@ const idleMsMax = 30_000
  * judged when it is wanted next. After one was lost, all that sit idle beside it are dropped as well.
  */
 export function connectionSet(ports: ConnectionPorts, max: number): Connections {
-  const idle: { connection: Connection; sinceMs: number }[] = []
-  const waiting: (() => void)[] = []
-  const working = new Set<Promise<unknown>>()
-  let opened = 0
-  let closed = false
+  return new ConnectionSet(ports, max)
+}
 
-  const drop = async (connection: Connection) => {
-    opened--
-    await connection.close()
+class ConnectionSet implements Connections {
+  readonly #ports: ConnectionPorts
+  readonly #max: number
+  #idle: { readonly connection: Connection; readonly sinceMs: number }[] = []
+  readonly #waiting: (() => void)[] = []
+  readonly #working = new Set<Promise<unknown>>()
+  #opened = 0
+  #isClosed = false
+
+  constructor(ports: ConnectionPorts, max: number) {
+    this.#ports = ports
+    this.#max = max
   }
 
-  const dropIdle = (keepFromMs: number) => {
-    const stale = idle.filter(({ connection, sinceMs }) => !connection.usable || sinceMs < keepFromMs)
-    for (const each of stale) {
-      idle.splice(idle.indexOf(each), 1)
-      void drop(each.connection)
-    }
-  }
-
-  const acquire = async (): Promise<Connection> => {
-    for (;;) {
-      if (closed) throw new Error('the client is closed')
-      dropIdle(ports.nowMs() - idleMsMax)
-      const kept = idle.pop()
-      if (kept !== undefined) return kept.connection
-      if (opened < max) break
-      await new Promise<void>(resolve => waiting.push(resolve))
-    }
-    opened++
+  async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const promise = this.#work(work)
+    const ended = promise.catch(() => undefined)
+    this.#working.add(ended)
     try {
-      return await ports.connect()
+      return await promise
+    } finally {
+      this.#working.delete(ended)
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const wake of this.#waiting.splice(0)) wake()
+    await Promise.all(this.#working)
+    await Promise.all(this.#idle.splice(0).map(({ connection }) => this.#drop(connection)))
+  }
+
+  async #work<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
+    const connection = await this.#acquire()
+    try {
+      return await work(connection)
+    } finally {
+      await this.#release(connection)
+    }
+  }
+
+  async #acquire(): Promise<Connection> {
+    for (;;) {
+      if (this.#isClosed) throw new Error('the client is closed')
+      this.#dropIdle(({ sinceMs }) => sinceMs < this.#ports.nowMs() - idleMsMax)
+      const kept = this.#idle.pop()
+      if (kept !== undefined) return kept.connection
+      if (this.#opened < this.#max) return this.#open()
+      await new Promise<void>(resolve => this.#waiting.push(resolve))
+    }
+  }
+
+  async #open(): Promise<Connection> {
+    this.#opened++
+    try {
+      return await this.#ports.connect()
     } catch (error) {
-      opened--
-      waiting.shift()?.()
+      this.#opened--
+      this.#waiting.shift()?.()
       throw error
     }
   }
 
-  const release = async (connection: Connection) => {
-    if (connection.usable && !closed) idle.push({ connection, sinceMs: ports.nowMs() })
-    else {
-      dropIdle(connection.usable ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY)
-      await drop(connection)
-    }
-    waiting.shift()?.()
+  async #release(connection: Connection): Promise<void> {
+    if (!connection.usable) this.#dropIdle(() => true)
+    if (connection.usable && !this.#isClosed) {
+      this.#idle.push({ connection, sinceMs: this.#ports.nowMs() })
+    } else await this.#drop(connection)
+    this.#waiting.shift()?.()
   }
 
-  const work = async <T>(task: (connection: Connection) => Promise<T>): Promise<T> => {
-    const connection = await acquire()
-    try {
-      return await task(connection)
-    } finally {
-      await release(connection)
-    }
+  #dropIdle(isSuspect: (idle: { sinceMs: number }) => boolean): void {
+    const suspect = this.#idle.filter(each => !each.connection.usable || isSuspect(each))
+    this.#idle = this.#idle.filter(each => !suspect.includes(each))
+    for (const { connection } of suspect) void this.#drop(connection)
   }
 
-  return {
-    use: async task => {
-      const promise = work(task)
-      const settled = promise.catch(() => undefined)
-      working.add(settled)
-      try {
-        return await promise
-      } finally {
-        working.delete(settled)
-      }
-    },
-    close: async () => {
-      closed = true
-      for (const wake of waiting.splice(0)) wake()
-      await Promise.all(working)
-      await Promise.all(idle.splice(0).map(({ connection }) => drop(connection)))
-    },
+  async #drop(connection: Connection): Promise<void> {
+    this.#opened--
+    await connection.close()
   }
 }

@@ -49,7 +49,7 @@ const delayMsMax = 365 * 86_400_000
 
 /**
  * Defines one kind of job. The application enqueues by the definition, the worker runs it; both import it
- * from one place. The result is frozen. A wrong definition is an error with code `OPTION_INVALID` and `field`.
+ * from one place. The result is frozen. A wrong definition is refused with code `OPTION_INVALID` and `field`.
  *
  * @example
  * const sendReceipt = defineActor({

@@ -17,7 +17,8 @@ export type JsonText =
  * never quotes a value.
  *
  * @example
- * jsonText({ note: 'a\u0000b' }) // { ok: false, kind: 'unstorable', path: '.note', reason: 'holds a NUL character' }
+ * jsonText({ note: 'a\u0000b' })
+ * // { ok: false, kind: 'unstorable', path: '.note', reason: 'holds a NUL character' }
  */
 export function jsonText(value: unknown): JsonText {
   const text = stringify(value)

@@ -8,8 +8,6 @@ export const claimRowsMax = 1000
 const isReady = sql`j.status = 'pending'
         and (j.schedule_to_close is null or j.schedule_to_close > statement_timestamp())`
 
-const order = sql`order by j.priority desc, j.scheduled_at, j.id`
-
 /**
  * The lanes, a queue with an actor of ours, that have work and that nobody paused, each with its share of
  * the batch and its turn among equals. Whether it has work is a probe of its own: an `exists` would become a
@@ -23,7 +21,10 @@ const lanes = sql`
     from unnest(${arg('queues', textArray)}) as q (queue)
     cross join unnest(${arg('actors', textArray)}) as a (actor)
     cross join lateral (
-      select from ${schema}.jobs j where j.queue = q.queue and j.actor = a.actor and ${isReady} ${order} limit 1
+      select from ${schema}.jobs j
+      where j.queue = q.queue and j.actor = a.actor and ${isReady}
+      order by j.priority desc, j.scheduled_at, j.id
+      limit 1
     ) as first
     where q.queue not in (select name from ${schema}.queues where paused_at is not null)
       and a.actor not in (select actor from ${schema}.actors where paused)
@@ -47,7 +48,7 @@ const probed = sql`
         select j.id, j.priority, j.scheduled_at
         from ${schema}.jobs j
         where j.queue = lanes.queue and j.actor = lanes.actor and ${isReady}
-        ${order}
+        order by j.priority desc, j.scheduled_at, j.id
         limit 1000
         for update skip locked
       ) as ready
@@ -75,7 +76,8 @@ const claimed = sql`
       started_at = at,
       last_heartbeat_at = at,
       -- No lease outlives the time that the attempt is given.
-      lock_expires_at = least(at + make_interval(secs => ${arg('leaseMs', float8)} / 1000), at + j.start_to_close),
+      lock_expires_at =
+        least(at + make_interval(secs => ${arg('leaseMs', float8)} / 1000), at + j.start_to_close),
       heartbeat_expires_at = at + j.heartbeat_timeout,
       unclaimed_since = null
     from picked, stamp, lateral (select stamp.now + picked.place * interval '1 microsecond' as at) as ladder
@@ -114,9 +116,11 @@ export const claim = statement(
   sql`with stamp as materialized (select clock_timestamp() as now),${lanes},${probed},${picked},${claimed}
   select
     (select count(*)::int from lanes) as waiting,
-    ((select count(*) from ${schema}.queues where paused_at is not null and name = any (${arg('queues', textArray)}))
-      + (select count(*) from ${schema}.actors where paused and actor = any (${arg('actors', textArray)})))::int
-      as paused,
+    (
+      (select count(*) from ${schema}.queues
+        where paused_at is not null and name = any (${arg('queues', textArray)}))
+      + (select count(*) from ${schema}.actors where paused and actor = any (${arg('actors', textArray)}))
+    )::int as paused,
     c.id, c.queue, c.actor, c.payload, c.priority, c.attempt, c.max_attempts as "maxAttempts",
     c.claim_epoch as epoch, c.scheduled_at as "scheduledAt", c.started_at as "startedAt",
     (extract(epoch from c.start_to_close) * 1000)::float8 as "startToCloseMs",

@@ -48,12 +48,14 @@ export const heartbeat = statement(
   set
     last_heartbeat_at = stamp.now,
     lock_expires_at = case when j.cancel_requested_at is null
-      then least(stamp.now + make_interval(secs => ${arg('leaseMs', float8)} / 1000), j.started_at + j.start_to_close)
+      then least(
+        stamp.now + make_interval(secs => ${arg('leaseMs', float8)} / 1000), j.started_at + j.start_to_close)
       else j.lock_expires_at end,
     heartbeat_expires_at = case when j.cancel_requested_at is null
       then stamp.now + j.heartbeat_timeout
       else j.heartbeat_expires_at end
   from stamp
   where j.id = any (array(select id from held))
-  returning j.id, j.claim_epoch as epoch, j.cancel_requested_at is not null as "cancelRequested", j.cancel_reason as "cancelReason"`,
+  returning j.id, j.claim_epoch as epoch, j.cancel_requested_at is not null as "cancelRequested",
+    j.cancel_reason as "cancelReason"`,
 )

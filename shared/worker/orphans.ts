@@ -10,5 +10,6 @@ export const orphans = statement(
   { id: uuid, attempt: int4, epoch: int8 },
   sql`select id, attempt, claim_epoch as epoch
   from ${schema}.jobs
-  where status = 'running' and locked_by = ${arg('workerId', uuid)} and id <> all (${arg('known', uuidArray)})`,
+  where status = 'running' and locked_by = ${arg('workerId', uuid)}
+    and id <> all (${arg('known', uuidArray)})`,
 )

@@ -21,8 +21,10 @@ const given = sql`
         ${arg('verbs', textArray)}, ${arg('causes', nullableTextArray)}, ${arg('resultBytes', int4Array)},
         ${arg('errorClasses', nullableTextArray)}, ${arg('errorMessages', nullableTextArray)},
         ${arg('errorStacks', nullableTextArray)})
-      with ordinality as g (id, attempt, epoch, verb, cause, result_bytes, error_class, error_message, error_stack, ordinal)
-    left join jsonb_array_elements(${arg('results', text)}::jsonb) with ordinality as r (result, ordinal) using (ordinal)
+      with ordinality as g (
+        id, attempt, epoch, verb, cause, result_bytes, error_class, error_message, error_stack, ordinal)
+    left join jsonb_array_elements(${arg('results', text)}::jsonb)
+      with ordinality as r (result, ordinal) using (ordinal)
     -- Locked in this order, as by every writer of several jobs that waits: in any other two could deadlock.
     order by g.id
   )`
@@ -63,6 +65,8 @@ const held = sql`
     from stamp, held h
   )`
 
+const comesBack = sql`v.to_state in ('scheduled', 'pending')`
+
 /** A job that comes back has neither end nor lease nor cancel; its first due time and attempts stay. */
 const settled = sql`
   settled as (
@@ -70,8 +74,8 @@ const settled = sql`
     set
       status = v.to_state::${schema}.job_status,
       scheduled_at = case v.to_state when 'scheduled' then v.at + v.delay else j.scheduled_at end,
-      started_at = case when v.to_state in ('scheduled', 'pending') then null else j.started_at end,
-      finished_at = case when v.to_state in ('scheduled', 'pending') then null else v.at end,
+      started_at = case when ${comesBack} then null else j.started_at end,
+      finished_at = case when ${comesBack} then null else v.at end,
       uncharged = j.uncharged + (v.to_state = 'pending')::int,
       interrupt_count = j.interrupt_count + (v.to_state = 'pending')::int,
       result = v.result,
@@ -80,8 +84,8 @@ const settled = sql`
       error_class = case v.verb when 'release' then j.error_class else v.error_class end,
       error_message = case v.verb when 'release' then j.error_message else v.error_message end,
       error_stack = case v.verb when 'release' then j.error_stack else v.error_stack end,
-      cancel_requested_at = case when v.to_state in ('scheduled', 'pending') then null else j.cancel_requested_at end,
-      cancel_reason = case when v.to_state in ('scheduled', 'pending') then null else j.cancel_reason end,
+      cancel_requested_at = case when ${comesBack} then null else j.cancel_requested_at end,
+      cancel_reason = case when ${comesBack} then null else j.cancel_reason end,
       locked_by = null, lock_expires_at = null, heartbeat_expires_at = null
     from verdict v
     where j.id = v.id and j.id = any (array(select id from verdict))
@@ -119,7 +123,8 @@ const told = sql`
 export const settle = statement(
   'settle',
   { ordinal: int4, outcome: text },
-  sql`with stamp as materialized (select clock_timestamp() as now),${given},${held},${settled},${recorded},${told}
+  sql`with stamp as materialized (select clock_timestamp() as now),
+    ${given},${held},${settled},${recorded},${told}
   select g.ordinal::int as ordinal, coalesce(v.outcome, (
       select a.outcome from ${schema}.job_attempts a
       where a.job_id = g.id and a.attempt = g.attempt and a.claim_epoch = g.epoch

@@ -27,7 +27,8 @@ export interface Place {
  * Starts a worker that stays until it is stopped. Losing its connections does not end it.
  *
  * @example
- * const worker = startWorker(ports, settings, { actors: [sendReceipt.run(deliver)] }, { hostname, name: 'mail' })
+ * const actors = [sendReceipt.run(deliver)]
+ * const worker = startWorker(ports, settings, { actors }, { hostname, name: 'mail' })
  * process.once('SIGTERM', () => worker.stop())
  * await worker.done
  */

@@ -81,7 +81,7 @@ describe.each(inject('servers'))('a claim on Postgres $version', server => {
     expect(left).toMatchObject({ lease: { seconds: 3 } })
   })
 
-  it('takes only what is ready: neither what is scheduled, running or over, nor what is too late', async () => {
+  it('takes only what is ready: not what is scheduled, running, over or too late', async () => {
     await insert(scheduledJob({ due: true }))
     await insert(lockedJob({ expired: true }))
     await insert({ status: `'failed'` })
@@ -197,7 +197,8 @@ describe.each(inject('servers'))('a claim on Postgres $version', server => {
     const all = claimed.flat()
     expect([all.length, new Set(all).size]).toEqual([2000, 2000])
     const [once] = await database().rows(
-      `select count(*)::int as n from taskq.jobs where status = 'running' and attempt = 1 and claim_epoch = 1`,
+      `select count(*)::int as n from taskq.jobs
+       where status = 'running' and attempt = 1 and claim_epoch = 1`,
     )
     expect(once).toEqual({ n: 2000 })
   })

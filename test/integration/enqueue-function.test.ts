@@ -62,7 +62,7 @@ describe('the SQL function enqueue', () => {
     await expect(enqueue(`'nobody', '1'`)).rejects.toMatchObject({ code: 'TQ001', message: /"nobody"/ })
   })
 
-  it('answers a key with its job, also the one of a client, and raises TQ002 for another payload', async () => {
+  it('answers a key with its job, a client’s too, and raises TQ002 for another payload', async () => {
     const taskq = await clientOn(database())
     const { id } = await taskq.enqueue(anything(), { a: 1 }, { idempotencyKey: 'k' })
     expect(await enqueue(`'test', '{"a": 1}', idempotency_key => 'k'`)).toEqual([{ id, created: false }])

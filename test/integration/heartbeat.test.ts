@@ -19,10 +19,9 @@ describe.each(inject('servers'))('a heartbeat on Postgres $version', server => {
   const held = async (columns: JobColumns = {}, change = 'id = id'): Promise<ClaimedJob> => {
     await insertJobs(database(), { ...pendingJob(), ...columns })
     const { jobs } = await claimOn(connection)
-    const ago = (column: string) => `${column} = ${column} - interval '10 minutes'`
-    await database().rows(
-      `update taskq.jobs set ${['started_at', 'lock_expires_at', 'heartbeat_expires_at', 'last_heartbeat_at'].map(ago)}`,
-    )
+    const stamps = ['started_at', 'lock_expires_at', 'heartbeat_expires_at', 'last_heartbeat_at']
+    const ago = stamps.map(stamp => `${stamp} = ${stamp} - interval '10 minutes'`)
+    await database().rows(`update taskq.jobs set ${ago}`)
     await database().rows(`update taskq.jobs set ${change}`)
     return jobs[0] as ClaimedJob
   }

@@ -124,7 +124,7 @@ describe.each(inject('servers'))('a settle on Postgres $version', server => {
     expect(attempts).toMatchObject([{ outcome: 'crashed', worker_id: null }])
   })
 
-  it('leaves the worker’s row alone: one that is gone, or was never there, is no hindrance (B044, B134)', async () => {
+  it('needs no row of its worker: one that is gone is no hindrance (B044, B134)', async () => {
     const [job] = await claimed()
     await database().rows('delete from taskq.workers')
     expect(await settle(job)).toEqual(['succeeded'])

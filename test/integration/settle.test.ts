@@ -75,7 +75,7 @@ describe.each(inject('servers'))('a settle on Postgres $version', server => {
       expect(told).toMatchObject([{ job_id: taken.id, kind: 'state_change', detail }])
     })
 
-    it('has one instant for the row, the attempt and the event, which counts the retry (B011, B012)', async () => {
+    it('has one instant for row, attempt and event; the retry counts from it (B011, B012)', async () => {
       await settledFrom(kind)
       const told = await one(
         `select a.finished_at = e.occurred_at as event,

@@ -43,7 +43,7 @@ const discrepancies = () =>
   )
 
 describe('a worker whose connections are ended, all at once and again and again', () => {
-  it('loses no job, does none twice over, and gives back uncharged what it never heard of (B047)', async () => {
+  it('loses no job, ends none twice, and gives back uncharged what it never heard of (B047)', async () => {
     const jobs = 3000
     await taskq.enqueueMany(
       actor,
@@ -104,10 +104,11 @@ describe('a settlement', () => {
     },
   )
 
-  it('that the database refuses for one job holds up no other, and that job fails, saying so (B074)', async () => {
+  it('that the database refuses for one job holds up no other, and the job says so (B074)', async () => {
     await database().rows(
       `create function refuse() returns trigger language plpgsql as $$ begin
-         if new.result = '"poison"' then raise exception 'no' using errcode = '23514'; end if; return new; end $$;
+         if new.result = '"poison"' then raise exception 'no' using errcode = '23514'; end if;
+         return new; end $$;
        create trigger refuse before update on taskq.jobs for each row execute function refuse()`,
     )
     try {

@@ -61,7 +61,7 @@ describe('a claim that found nothing', () => {
     await close()
   })
 
-  it('takes back five expired jobs at most, by the statement of the sweep, whatever their queue', async () => {
+  it('takes back five expired jobs at most, by the sweep’s statement, whatever their queue', async () => {
     await insertJobs(database(), { ...lockedJob({ expired: true }), queue: `'other'` }, 7)
     const { claim, close } = claimerAt()
     expect((await claim()).jobs).toEqual([])
@@ -76,7 +76,7 @@ describe('a claim that found nothing', () => {
     await close()
   })
 
-  it('repairs once a poll interval and reclaims once in five seconds, however often it is asked', async () => {
+  it('repairs once a poll interval and reclaims once in five seconds, however often asked', async () => {
     const { claim, clock, close } = claimerAt()
     expect((await claim()).sent).toEqual(['claim', 'promote-queues', 'expired-locks'])
     expect((await claim()).sent).toEqual(['claim'])

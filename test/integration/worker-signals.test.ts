@@ -82,7 +82,7 @@ describe('a job that was taken away', () => {
     const worker = await workerOn(database(), [actor.run(handler)], { settings: quickBeats })
     await started
     await database().rows(
-      `update taskq.jobs set status = 'scheduled', scheduled_at = now() + interval '1 hour', locked_by = null`,
+      `update taskq.jobs set status = 'scheduled', locked_by = null, scheduled_at = now() + interval '1 h'`,
     )
     expect((await reason).stopCause).toBe('lease_lost')
     await worker.stop()
@@ -108,7 +108,7 @@ describe('a job that was taken away', () => {
 })
 
 describe('startToClose', () => {
-  it('aborts the handler at that age and fails the attempt, even where the handler then succeeds', async () => {
+  it('aborts the handler at that age and fails the attempt, though the handler then succeeds', async () => {
     const { id } = await taskq.enqueue(actor, {}, { startToClose: '300ms' })
     const { handler, reason } = untilAborted(() => 'too late')
     await workerOn(database(), [actor.run(handler)])

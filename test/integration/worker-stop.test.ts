@@ -96,7 +96,8 @@ describe('a worker that is told to stop', () => {
     late.resolve('too late')
     await late.promise
     const [job] = await database().rows(
-      'select status::text, result, lock_expires_at > now() as leased, locked_by is not null as held from taskq.jobs',
+      `select status::text, result, lock_expires_at > now() as leased, locked_by is not null as held
+       from taskq.jobs`,
     )
     expect(job).toEqual({ status: 'running', result: null, leased: true, held: true })
     // Its row stays: the worker is not yet gone.

@@ -58,7 +58,7 @@ describe('a set of connections', () => {
     expect(order).toEqual([1, 2, 3, 4, 5])
   })
 
-  it('does not trust a socket that sat idle for longer than half a minute: frozen peers say nothing', async () => {
+  it('trusts no socket that sat idle for over half a minute: frozen peers say nothing', async () => {
     const set = openSet(2)
     await set.use(numberOf)
     nowMs = 29_000

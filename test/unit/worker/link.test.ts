@@ -51,7 +51,7 @@ describe('a link', () => {
     expect([opened.length, most, ends]).toEqual([1, 1, [1, 2, 3, 4]])
   })
 
-  it('goes on with the next statement after one that failed, on the same connection while that is usable', async () => {
+  it('goes on after a statement that failed, on the same connection while that is usable', async () => {
     const one = link()
     answer = async () => {
       throw new Error('refused')
@@ -76,7 +76,7 @@ describe('a link', () => {
     expect([sent, opened.map(fake => fake.closed)]).toEqual([1, [true, false]])
   })
 
-  it('opens another where the server ended the idle one meanwhile, before anything is sent on it', async () => {
+  it('opens another where the server ended the idle one, before anything is sent on it', async () => {
     const one = link()
     await one.run(any, {})
     for (const fake of opened) fake.usable = false

@@ -71,7 +71,7 @@ describe('settling', () => {
     expect(sent.map(args => args.ids.length)).toEqual([500, 500, 203, 2])
   })
 
-  it('asks once more where a repeat is told lost: its first sending may have committed in between', async () => {
+  it('asks once more where a repeat is told lost: the first may have committed in between', async () => {
     const answers = ['ECONNRESET', 'lost', 'succeeded']
     const { settler, sent } = settlerAnswering(args => {
       const answer = answers.shift() ?? ''

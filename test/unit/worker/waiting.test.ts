@@ -13,7 +13,7 @@ const inTurn = async (each: Waiting, found: 'empty' | 'paused' | 'contended', ro
 }
 
 describe('how long a worker waits', () => {
-  it('grows from the poll interval to five seconds while there is nothing, and begins anew with work', async () => {
+  it('grows from the poll interval to five seconds while idle, and begins anew with work', async () => {
     const idle = waiting()
     expect(await inTurn(idle, 'empty', 5)).toEqual([1000, 2000, 4000, 5000, 5000])
     idle.reset()
