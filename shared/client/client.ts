@@ -5,6 +5,7 @@ import type { Actor } from './define-actor.ts'
 import type { EnqueueManyOptions, EnqueueOptions } from './enqueue-options.ts'
 import { checkJobId, type Job } from './get-job.ts'
 import type { Enqueued } from './insert-jobs.ts'
+import { OpenCalls } from './open-calls.ts'
 import { type PreparedJobs, prepareJob, prepareJobs } from './prepare-jobs.ts'
 import { readJob, storeInOwn, storeInTransaction } from './store-jobs.ts'
 
@@ -66,21 +67,28 @@ export function clientOn(ports: ClientPorts, settings: Settings): TaskQClient {
   const store = { connections: ports.connections, settings }
   const storeAll = ({ tx, chunks }: PreparedJobs) =>
     tx === undefined ? storeInOwn(store, chunks) : storeInTransaction(settings, tx, chunks)
-  const close = () => ports.connections.close()
+  const enqueue = async (actor: Actor | string, payload: unknown, options: EnqueueOptions = {}) => {
+    const [enqueued] = await storeAll(await prepareJob(actor, payload, options, ports.newJobId, settings))
+    return enqueued
+  }
+  const enqueueMany = async (
+    actor: Actor | string,
+    payloads: readonly unknown[],
+    options: EnqueueManyOptions<never> = {},
+  ) => storeAll(await prepareJobs(actor, payloads, options, ports.newJobId, settings))
+  const getJob = async (id: string) => {
+    checkJobId(id)
+    return readJob(store, id)
+  }
+  const calls = new OpenCalls()
+  const close = async () => {
+    await calls.end()
+    await ports.connections.close()
+  }
   const client = {
-    enqueue: async (actor: Actor | string, payload: unknown, options: EnqueueOptions = {}) => {
-      const [enqueued] = await storeAll(await prepareJob(actor, payload, options, ports.newJobId, settings))
-      return enqueued
-    },
-    enqueueMany: async (
-      actor: Actor | string,
-      payloads: readonly unknown[],
-      options: EnqueueManyOptions<never> = {},
-    ) => storeAll(await prepareJobs(actor, payloads, options, ports.newJobId, settings)),
-    getJob: async (id: string) => {
-      checkJobId(id)
-      return readJob(store, id)
-    },
+    enqueue: calls.counted(enqueue),
+    enqueueMany: calls.counted(enqueueMany),
+    getJob: calls.counted(getJob),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -1,3 +1,4 @@
+import { TaskQError } from '../core/errors.ts'
 import type { Connection } from '../sql/connection.ts'
 
 /** What a set of connections needs. */
@@ -11,7 +12,7 @@ export interface ConnectionPorts {
 export interface Connections {
   /** Runs some work on a connection of its own; where all are busy, after its turn has come. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Closes every connection, those in use after their work. The set opens no other. */
+  /** Closes what sits idle, and what is in use as soon as its work has ended. The set opens no other. */
   close(): Promise<void>
 }
 
@@ -34,7 +35,6 @@ class ConnectionSet implements Connections {
   readonly #max: number
   #idle: { readonly connection: Connection; readonly sinceMs: number }[] = []
   readonly #waiting: (() => void)[] = []
-  readonly #working = new Set<Promise<unknown>>()
   #opened = 0
   #isClosed = false
 
@@ -44,24 +44,6 @@ class ConnectionSet implements Connections {
   }
 
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const promise = this.#work(work)
-    const ended = promise.catch(() => undefined)
-    this.#working.add(ended)
-    try {
-      return await promise
-    } finally {
-      this.#working.delete(ended)
-    }
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    for (const wake of this.#waiting.splice(0)) wake()
-    await Promise.all(this.#working)
-    await Promise.all(this.#idle.splice(0).map(({ connection }) => this.#drop(connection)))
-  }
-
-  async #work<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     const connection = await this.#acquire()
     try {
       return await work(connection)
@@ -70,9 +52,15 @@ class ConnectionSet implements Connections {
     }
   }
 
+  async close(): Promise<void> {
+    this.#isClosed = true
+    for (const wake of this.#waiting.splice(0)) wake()
+    await Promise.all(this.#idle.splice(0).map(({ connection }) => this.#drop(connection)))
+  }
+
   async #acquire(): Promise<Connection> {
     for (;;) {
-      if (this.#isClosed) throw new Error('the client is closed')
+      if (this.#isClosed) throw new TaskQError('USAGE', 'the connections are closed')
       this.#dropIdle(({ sinceMs }) => sinceMs < this.#ports.nowMs() - idleMsMax)
       const kept = this.#idle.pop()
       if (kept !== undefined) return kept.connection

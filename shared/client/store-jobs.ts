@@ -76,8 +76,8 @@ async function inOneTransaction(
   connection: Connection,
   chunks: readonly JobsToStore[],
 ): Promise<Enqueued[]> {
-  const opened = await connection.openBatch(opening(settings))
   try {
+    const opened = await connection.openBatch(opening(settings))
     if (opened === 'wrong_target') throw new WrongTargetError(settings.schemaName)
     const enqueued = await storeChunks(args => connection.run(insertJobs, args), chunks, settings)
     await connection.commit()

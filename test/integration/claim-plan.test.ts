@@ -78,3 +78,29 @@ describe.each(inject('servers'))("the worker's statements over 100,000 rows on P
     })
   })
 })
+
+describe.each(inject('servers'))(
+  "the worker's statements over a few thousand rows on Postgres $version",
+  server => {
+    const database = useDatabase(() => server)
+    let running: string[] = []
+
+    beforeAll(async () => {
+      await insertJobs(database(), pendingJob(), 2000)
+      running = await insertJobs(database(), lockedJob(), 1000)
+      await database().rows('analyze')
+    })
+
+    // There a join that is free to choose would read the whole table: and keep that plan while it grows.
+    it('change the rows of a large batch by their key (B128)', async () => {
+      const { workerId } = worker1
+      const lane = { queues: ['default'], actors: ['test'], rotation: 0, workerId, leaseMs: 60_000 }
+      const settlements = running.map(id => ending({ id, attempt: 1, epoch: 1 }))
+      const plans = [
+        await planOf(database(), claim, { ...lane, batch: 1000 }, 'custom'),
+        await planOf(database(), settle, settleArgs(settlements, worker1, 86_400_000), 'custom'),
+      ]
+      for (const { nodes } of plans) expect(readsOfJobs(nodes).scans).not.toContain('Seq Scan')
+    })
+  },
+)

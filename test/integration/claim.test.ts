@@ -35,7 +35,12 @@ describe.each(inject('servers'))('a claim on Postgres $version', server => {
   })
 
   it('makes a job its own: started, leased, one attempt and one epoch on, no longer unclaimed', async () => {
-    const [id] = await insert({ attempt: '2', claim_epoch: '7', heartbeat_timeout: `interval '20 s'` })
+    const [id] = await insert({
+      attempt: '2',
+      claim_epoch: '7',
+      heartbeat_timeout: `interval '20 s'`,
+      unclaimed_since: 'now()',
+    })
     const { jobs, found } = await claimOn(connection, { leaseMs: 45_000 })
     expect(found).toBe('jobs')
     expect(jobs).toMatchObject([{ id, attempt: 3, epoch: 8, queue: 'default', actor: 'test', payload: {} }])

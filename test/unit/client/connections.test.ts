@@ -94,9 +94,10 @@ describe('a set of connections', () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     await Promise.all([set.use(numberOf), set.use(numberOf)])
     const working = set.use(async () => promise)
-    const closing = set.close()
+    await set.close()
+    expect(isOpen()).toHaveLength(1)
     resolve()
-    await Promise.all([working, closing])
+    await working
     expect(isOpen()).toEqual([])
     await expect(set.use(numberOf)).rejects.toThrow(/closed/)
   })
