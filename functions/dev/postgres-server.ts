@@ -15,7 +15,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectPg } from '../../shared/db/pg.ts'
-import { type Binaries, findBinaries } from './postgres-binaries.ts'
+import { type Binaries, findBinaries, type User, withinReach } from './postgres-binaries.ts'
 
 export interface PostgresServer {
   /** The URL of its database `postgres`; other databases differ in the path alone. */
@@ -54,8 +54,9 @@ const keeper = [
  * try { … } finally { await server.stop() }
  */
 export async function startPostgres(options: PostgresOptions = {}): Promise<PostgresServer> {
-  const binaries = findBinaries(options.binaries)
-  const folder = dataFolder(options.parent ?? tmpdir(), binaries)
+  const found = findBinaries(options.binaries)
+  const folder = dataFolder(options.parent ?? tmpdir(), found.user)
+  const binaries = withinReach(found, folder)
   const password = randomBytes(12).toString('hex')
   initialize(binaries, folder, password)
   const port = await freePort()
@@ -69,7 +70,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   const log = openSync(join(folder, 'server.log'), 'a')
   const child = spawn(
     '/bin/sh',
-    ['-c', keeper, binaries.postgres, folder, '-D', join(folder, 'data'), ...flags],
+    ['-c', keeper, join(binaries.bin, 'postgres'), folder, '-D', join(folder, 'data'), ...flags],
     {
       ...binaries.user,
       cwd: '/',
@@ -98,16 +99,15 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
   return { url, port, stop }
 }
 
-function dataFolder(parent: string, binaries: Binaries): string {
+function dataFolder(parent: string, user: User | undefined): string {
   mkdirSync(parent, { recursive: true })
-  const { user } = binaries
   const usable = user === undefined || isReachable(parent, user) ? parent : tmpdir()
   const folder = mkdtempSync(join(usable, 'taskq-postgres-'))
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
   return folder
 }
 
-function isReachable(folder: string, user: { uid: number; gid: number }): boolean {
+function isReachable(folder: string, user: User): boolean {
   try {
     execFileSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...user, stdio: 'ignore', cwd: '/' })
     return true
@@ -122,11 +122,15 @@ function initialize(binaries: Binaries, folder: string, password: string): void 
   if (binaries.user !== undefined) chownSync(passwordFile, binaries.user.uid, binaries.user.gid)
   const flags = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
   const data = join(folder, 'data')
-  execFileSync(binaries.initdb, ['-D', data, ...flags, '--encoding=UTF8', '--locale=C', '--no-sync'], {
-    ...binaries.user,
-    cwd: '/',
-    stdio: ['ignore', 'ignore', 'pipe'],
-  })
+  execFileSync(
+    join(binaries.bin, 'initdb'),
+    ['-D', data, ...flags, '--encoding=UTF8', '--locale=C', '--no-sync'],
+    {
+      ...binaries.user,
+      cwd: '/',
+      stdio: ['ignore', 'ignore', 'pipe'],
+    },
+  )
 }
 
 async function untilReady(url: string, hasEnded: () => boolean, folder: string): Promise<void> {
