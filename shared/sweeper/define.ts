@@ -1,7 +1,7 @@
 import type { Settings } from '../core/read-settings.ts'
 import type { Move } from '../core/states.ts'
 import { arg, type Fragment, type Statement, sql } from '../sql/statement.ts'
-import { float8, int4, int8, jsonb, type PgType, text, uuid } from '../sql/types.ts'
+import { int4, text, uuid } from '../sql/types.ts'
 
 /**
  * A scheduled function is data: this object says what it takes, how much of it at a time, how often and
@@ -73,21 +73,6 @@ export interface Tally {
   readonly disposition: string
   readonly rows: number
 }
-
-/** The columns of {@link BatchRow}. */
-export const batchColumns = {
-  taken: int4,
-  floor_at: text.orNull,
-  floor_id: uuid.orNull,
-  acted: int4,
-  tally: jsonb as PgType<unknown> as PgType<Tally[]>,
-} as const
-
-export const eligibleColumns = { eligible: int8 } as const
-export const untilNextColumns = { ms: float8.orNull } as const
-
-/** The instant behind which {@link Pulse.untilNext} looks. */
-export const after = sql`${arg('after', text)}::timestamptz`
 
 /** Before any row: what a drain's first and last windows are asked with. */
 export const noFloor = { floorAt: '-infinity', floorId: '00000000-0000-0000-0000-000000000000' } as const

@@ -1,21 +1,9 @@
-import { type Fragment, sql } from '../sql/statement.ts'
+import { arg, type Fragment, type Statement, schema, sql, statement } from '../sql/statement.ts'
+import { float8, int4, int8, jsonb, type PgType, text, uuid } from '../sql/types.ts'
+import type { BatchRow, Pulse, Sweep, Tally } from './define.ts'
 
-/** The end of a batch's window `due (id, key)`: how many rows it took, and the key of its last. */
-export const windowEnd: Fragment<unknown> = sql`
-    (select count(*)::int from due) as taken, last.floor_at, last.floor_id`
-
-/** Where the end of the window comes from: one row, of nulls where the window was empty. */
-export const fromWindow: Fragment<unknown> = sql`from (values (1)) as one
-  left join (
-    select due.key::text as floor_at, due.id as floor_id from due order by due.key desc, due.id desc limit 1
-  ) as last on true`
-
-/** What a batch did, from its changed rows `(actor, disposition)`: their number, and which went which way. */
-export const tallied = (changed: Fragment<unknown>): Fragment<unknown> => sql`
-    (select count(*)::int from ${changed}) as acted,
-    (select coalesce(jsonb_agg(ways), '[]') from (
-      select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
-    ) as ways) as tally`
+/** A statement's name is its purpose's, in kebab-case. */
+const named = (purpose: string, suffix = '') => `${purpose.replaceAll('_', '-')}${suffix}`
 
 /**
  * The rows of a window as `stamped (…, at)`, each with a stamp of its own: one reading of the clock a
@@ -29,3 +17,62 @@ export const stamped: Fragment<unknown> = sql`
       stamp.now + (row_number() over (order by due.key, due.id) - 1) * interval '1 microsecond' as at
     from stamp, due
   )`
+
+const batchColumns = {
+  taken: int4,
+  floor_at: text.orNull,
+  floor_id: uuid.orNull,
+  acted: int4,
+  tally: jsonb as PgType<unknown> as PgType<Tally[]>,
+} as const
+
+/**
+ * The one statement of a batch, from its steps: common table expressions of which `due (id, key)` is the
+ * window, locked, and `changed (actor, disposition)` the rows that were changed. It answers with how many
+ * rows the window took and the key of its last, and which of the changed rows went which way.
+ *
+ * @example
+ * batchOf('promotion', sql`with due as materialized (…), promoted as (update …)`, sql`promoted`)
+ */
+export function batchOf<Args>(
+  purpose: string,
+  steps: Fragment<Args>,
+  changed: Fragment<unknown>,
+): Statement<BatchRow, Args> {
+  const fragment = sql`${steps}
+  select
+    (select count(*)::int from due) as taken, last.floor_at, last.floor_id,
+    (select count(*)::int from ${changed}) as acted,
+    (select coalesce(jsonb_agg(ways), '[]') from (
+      select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
+    ) as ways) as tally
+  from (values (1)) as one
+  left join (
+    select due.key::text as floor_at, due.id as floor_id from due order by due.key desc, due.id desc limit 1
+  ) as last on true`
+  return statement(named(purpose), batchColumns, fragment as Fragment<Args>)
+}
+
+/** Counts the jobs that are due, up to `max`. */
+export function eligibleOf(purpose: string, isDue: Fragment<unknown>): Sweep['eligible'] {
+  return statement(
+    named(purpose, '-eligible'),
+    { eligible: int8 },
+    sql`select count(*)::int8 as eligible from (
+    select from ${schema}.jobs where ${isDue} limit ${arg('max', int8)}) as due`,
+  )
+}
+
+/** Asks for the next of some jobs to fall due, by the key that they fall due by. */
+export function untilNextOf(
+  purpose: string,
+  { isWaiting, key }: { isWaiting: Fragment<unknown>; key: Fragment<unknown> },
+): Pulse['untilNext'] {
+  return statement(
+    named(purpose, '-until-next'),
+    { ms: float8.orNull },
+    sql`select extract(epoch from min(${key}) - clock_timestamp())::float8 * 1000 as ms
+  from ${schema}.jobs
+  where ${isWaiting} and ${key} > ${arg('after', text)}::timestamptz`,
+  )
+}

@@ -1,7 +1,6 @@
-import { arg, schema, sql, statement } from '../sql/statement.ts'
-import { int8 } from '../sql/types.ts'
-import { batchColumns, defineSweep, eligibleColumns, floor, limit } from '../sweeper/define.ts'
-import { fromWindow, stamped, tallied, windowEnd } from '../sweeper/window.ts'
+import { schema, sql } from '../sql/statement.ts'
+import { defineSweep, floor, limit } from '../sweeper/define.ts'
+import { batchOf, eligibleOf, stamped } from '../sweeper/window.ts'
 
 /** The index's predicate, verbatim, and the bound on its key. */
 const isOverdue = sql`status in ('pending', 'scheduled') and schedule_to_close is not null
@@ -68,17 +67,6 @@ deadline's.`,
   ],
   index: 'jobs_deadline_exceeded',
   args: () => ({}),
-  batch: statement(
-    'deadline-exceeded',
-    batchColumns,
-    sql`${failed},${recorded},${told}
-  select ${windowEnd}, ${tallied(sql`failed`)}
-  ${fromWindow}`,
-  ),
-  eligible: statement(
-    'deadline-exceeded-eligible',
-    eligibleColumns,
-    sql`select count(*)::int8 as eligible from (
-    select from ${schema}.jobs where ${isOverdue} limit ${arg('max', int8)}) as due`,
-  ),
+  batch: batchOf('deadline_exceeded', sql`${failed},${recorded},${told}`, sql`failed`),
+  eligible: eligibleOf('deadline_exceeded', isOverdue),
 })

@@ -1,16 +1,7 @@
 import { hasBudget, retryDelay } from '../sql/retry-curve.ts'
-import { arg, schema, sql, statement } from '../sql/statement.ts'
-import { int8 } from '../sql/types.ts'
-import {
-  after,
-  batchColumns,
-  defineSweep,
-  eligibleColumns,
-  floor,
-  limit,
-  untilNextColumns,
-} from '../sweeper/define.ts'
-import { fromWindow, stamped, tallied, windowEnd } from '../sweeper/window.ts'
+import { schema, sql } from '../sql/statement.ts'
+import { defineSweep, floor, limit } from '../sweeper/define.ts'
+import { batchOf, eligibleOf, stamped, untilNextOf } from '../sweeper/window.ts'
 
 const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()`
 
@@ -106,13 +97,7 @@ budget. A late worker is fenced off by the claim's epoch.`,
   cadenceMinutes: 1,
   pulse: {
     interval: 'sweepInterval',
-    untilNext: statement(
-      'until-next-expired-lock',
-      untilNextColumns,
-      sql`select extract(epoch from min(reclaim_at) - clock_timestamp())::float8 * 1000 as ms
-  from ${schema}.jobs
-  where status = 'running' and reclaim_at > ${after}`,
-    ),
+    untilNext: untilNextOf('expired_locks', { isWaiting: sql`status = 'running'`, key: sql`reclaim_at` }),
   },
   batchSize: 'eventWriterBatchSize',
   statementTimeout: 'eventWriterStatementTimeoutMs',
@@ -125,17 +110,6 @@ budget. A late worker is fenced off by the claim's epoch.`,
   ],
   index: 'jobs_expired_locks',
   args: settings => ({ maxBackoffSeconds: settings.maxRetryBackoff / 1000 }),
-  batch: statement(
-    'expired-locks',
-    batchColumns,
-    sql`${judged},${reclaimed},${recorded},${told}
-  select ${windowEnd}, ${tallied(sql`reclaimed`)}
-  ${fromWindow}`,
-  ),
-  eligible: statement(
-    'expired-locks-eligible',
-    eligibleColumns,
-    sql`select count(*)::int8 as eligible from (
-    select from ${schema}.jobs where ${isExpired} limit ${arg('max', int8)}) as due`,
-  ),
+  batch: batchOf('expired_locks', sql`${judged},${reclaimed},${recorded},${told}`, sql`reclaimed`),
+  eligible: eligibleOf('expired_locks', isExpired),
 })

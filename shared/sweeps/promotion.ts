@@ -1,15 +1,7 @@
 import { arg, type Fragment, schema, sql, statement } from '../sql/statement.ts'
-import { int4, int8, textArray } from '../sql/types.ts'
-import {
-  after,
-  batchColumns,
-  defineSweep,
-  eligibleColumns,
-  floor,
-  limit,
-  untilNextColumns,
-} from '../sweeper/define.ts'
-import { fromWindow, tallied, windowEnd } from '../sweeper/window.ts'
+import { int4, textArray } from '../sql/types.ts'
+import { defineSweep, floor, limit } from '../sweeper/define.ts'
+import { batchOf, eligibleOf, untilNextOf } from '../sweeper/window.ts'
 
 /** Due: decided by the database, with a clock that is stable and so may bound an index scan. */
 const isDue = sql`status = 'scheduled' and scheduled_at <= statement_timestamp()`
@@ -66,13 +58,7 @@ under a denial loop.`,
   cadenceMinutes: 1,
   pulse: {
     interval: null,
-    untilNext: statement(
-      'until-next-promotion',
-      untilNextColumns,
-      sql`select extract(epoch from min(scheduled_at) - clock_timestamp())::float8 * 1000 as ms
-  from ${schema}.jobs
-  where status = 'scheduled' and scheduled_at > ${after}`,
-    ),
+    untilNext: untilNextOf('promotion', { isWaiting: sql`status = 'scheduled'`, key: sql`scheduled_at` }),
   },
   batchSize: 'eventWriterBatchSize',
   statementTimeout: 'eventWriterStatementTimeoutMs',
@@ -81,17 +67,6 @@ under a denial loop.`,
   moves: [['scheduled', 'pending']],
   index: 'jobs_promotion',
   args: () => ({}),
-  batch: statement(
-    'promotion',
-    batchColumns,
-    sql`${promote(window)}
-  select ${windowEnd}, ${tallied(sql`promoted`)}
-  ${fromWindow}`,
-  ),
-  eligible: statement(
-    'promotion-eligible',
-    eligibleColumns,
-    sql`select count(*)::int8 as eligible from (
-    select from ${schema}.jobs where ${isDue} limit ${arg('max', int8)}) as due`,
-  ),
+  batch: batchOf('promotion', promote(window), sql`promoted`),
+  eligible: eligibleOf('promotion', isDue),
 })
