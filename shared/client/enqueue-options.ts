@@ -17,7 +17,10 @@ export interface JobOptions {
   readonly scheduleToClose?: Duration
   /** One attempt may take this long: then its signal is aborted and the attempt fails. */
   readonly startToClose?: Duration
-  /** Without a heartbeat for this long the job is taken back, though its lease may be longer. */
+  /**
+   * Without a heartbeat for this long, at least 1s, the job is taken back, though its lease may be longer.
+   * Its worker beats for it in time by itself.
+   */
   readonly heartbeatTimeout?: Duration
   readonly tags?: readonly string[]
   readonly metadata?: Readonly<Record<string, unknown>>

@@ -1,4 +1,4 @@
-import { durationMs } from '../core/durations.ts'
+import { durationMs, formatDuration } from '../core/durations.ts'
 import { InvalidInputError } from '../core/errors.ts'
 import { byteLength, checkName } from '../core/names.ts'
 import type { JobOptions } from './enqueue-options.ts'
@@ -9,6 +9,8 @@ export type StoredOptions = Readonly<Record<string, unknown>>
 
 /** Ten years: beyond them an instant of the database's could overflow inside the caller's transaction. */
 const durationMsMax = 3650 * 86_400_000
+/** A shorter one would pass between two beats of a healthy worker. */
+const heartbeatTimeoutMsMin = 1000
 const scopeBytesMax = 255
 const fairnessKeyBytesMax = 1024
 const tagsMax = 100
@@ -37,7 +39,7 @@ const checks: { [Name in keyof Given]: Check<Given[Name]> } = {
   idempotencyScope: (value, field) => ({ scope: boundedText(field, value, 0, scopeBytesMax) }),
   scheduleToClose: (value, field) => ({ scheduleToCloseMs: span(field, value, 1) }),
   startToClose: (value, field) => ({ startToCloseMs: span(field, value, 1) }),
-  heartbeatTimeout: (value, field) => ({ heartbeatTimeoutMs: span(field, value, 1) }),
+  heartbeatTimeout: (value, field) => ({ heartbeatTimeoutMs: span(field, value, heartbeatTimeoutMsMin) }),
   tags: (value, field) => ({ tags: tagList(field, value) }),
   metadata: (value, field) => ({ metadata: jsonObject(field, value) }),
   fairnessKey: (value, field) => ({ fairnessKey: boundedText(field, value, 1, fairnessKeyBytesMax) }),
@@ -103,7 +105,8 @@ function checkText(field: string, value: unknown): string {
 function span(field: string, value: unknown, msMin: number): number {
   if (typeof value !== 'string') throw refused(field, 'is not a duration such as 250ms, 90s, 5m or 7d')
   const ms = durationMs(field, value)
-  if (ms < msMin) throw refused(field, 'is not above 0')
+  if (ms < msMin)
+    throw refused(field, msMin === 1 ? 'is not above 0' : `is shorter than ${formatDuration(msMin)}`)
   if (ms > durationMsMax) throw refused(field, 'is longer than 3650d')
   return ms
 }

@@ -41,7 +41,7 @@ describe('the connections of a client', () => {
     expect(await count()).toBe(7)
   })
 
-  it('may be ended under calls in flight: each is stored once, by the ids that were made for it', async () => {
+  it('may be ended under calls in flight: each is stored once, by the id made for it', async () => {
     const calls = Array.from({ length: 200 }, (_, n) => taskq.enqueue(actor, n))
     const killed = database().rows(
       `select pg_terminate_backend(pid) from pg_stat_activity where ${ofClients}`,
@@ -85,7 +85,7 @@ describe('a call that cannot be answered', () => {
     })
   })
 
-  it('for another installation than the settings pin, in a transaction of ours, is WRONG_TARGET (C29)', async () => {
+  it('in a transaction of ours, for another installation than is pinned, is WRONG_TARGET (C29)', async () => {
     const installationId = '00000000-0000-4000-8000-000000000000'
     const pinned = await clientOn(database(), { installationId })
     await expect(pinned.enqueueMany(actor, [1, 2], { idempotencyKey: String })).rejects.toMatchObject({

@@ -134,12 +134,14 @@ describe('startToClose', () => {
 describe('a heartbeat timeout shorter than the interval of the beats', () => {
   it('is beaten for in time: the job keeps its deadline ahead (B055, B062)', async () => {
     const settings = { heartbeatInterval: 60_000, lockLease: 600_000 }
-    await taskq.enqueue(actor, {}, { heartbeatTimeout: '300ms' })
+    await taskq.enqueue(actor, {}, { heartbeatTimeout: '1s' })
     const { handler, started } = untilAborted(rethrow)
     await workerOn(database(), [actor.run(handler)], { settings })
     await started
-    const beaten = `select last_heartbeat_at > started_at + interval '600 ms' as beaten from taskq.jobs`
-    await expect.poll(async () => (await database().rows(beaten))[0]).toEqual({ beaten: true })
+    const beaten = `select last_heartbeat_at > started_at + interval '1 s' as beaten from taskq.jobs`
+    await expect
+      .poll(async () => (await database().rows(beaten))[0], { timeout: 20_000 })
+      .toEqual({ beaten: true })
     const alive = 'select heartbeat_expires_at > last_heartbeat_at as alive, status::text from taskq.jobs'
     expect((await database().rows(alive))[0]).toEqual({ alive: true, status: 'running' })
   })
