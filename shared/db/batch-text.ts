@@ -29,6 +29,7 @@ export function openingText(schema: string, opening: BatchOpening): string {
     ${local('lock_timeout', `${opening.lockTimeoutMs}ms`)},
     ${local('idle_in_transaction_session_timeout', `${opening.idleTimeoutMs}ms`)},
     ${local('jit', 'off')},
+    ${opening.flushes === false ? `${local('synchronous_commit', 'off')},` : ''}
     case when current_setting('server_version_num')::int >= 170000
       then ${local('transaction_timeout', '0')}
         || ${local('transaction_timeout', `${opening.transactionTimeoutMs}ms`)}

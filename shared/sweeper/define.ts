@@ -26,6 +26,12 @@ export interface Sweep {
   readonly drains: boolean
   /** Whether aborted batches can latch the reduced tier. */
   readonly breaker: boolean
+  /**
+   * Whether each batch waits until the server's disk has it. Only a function whose rows tell nobody anything
+   * may leave that to its last write, which brings everything before it to the disk: a server that fails in
+   * between forgets a few batches, and the next run does them again.
+   */
+  readonly flushes: boolean
   /** The changes of state that it makes, and no others. */
   readonly moves: readonly Move[]
   /** The index whose key is the window's order and whose predicate is the window's. */

@@ -55,6 +55,7 @@ export function openingOf(sweep: Sweep, { settings }: RunRequest): BatchOpening 
     lockTimeoutMs: settings.batchLockTimeoutMs,
     idleTimeoutMs: settings.idleInTransactionTimeoutMs,
     transactionTimeoutMs: statementTimeoutMs + transactionSlackMs,
+    flushes: sweep.flushes,
     target: { installationId: settings.installationId, environment: settings.environment },
   }
 }

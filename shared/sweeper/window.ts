@@ -27,9 +27,13 @@ const batchColumns = {
 } as const
 
 /**
- * The one statement of a batch, from its steps: common table expressions of which `due (id, key)` is the
- * window, locked, and `changed (actor, disposition)` the rows that were changed. It answers with how many
+ * The one statement of a batch, from its steps: common table expressions of which `due (id, place, key)` is
+ * the window, locked, and `changed (actor, disposition)` the rows that were changed. It answers with how many
  * rows the window took and the key of its last, and which of the changed rows went which way.
+ *
+ * `place` is the locked row's ctid, by which the update finds it again without a walk down the primary key.
+ * It cannot move while we hold the lock. Where it moved in the instant before, the update does not see it:
+ * that row counts as taken, keeps its state, and is found by the last window, which has a newer snapshot.
  *
  * @example
  * batchOf('promotion', sql`with due as materialized (…), promoted as (update …)`, sql`promoted`)
@@ -40,16 +44,15 @@ export function batchOf<Args>(
   changed: Fragment<unknown>,
 ): Statement<BatchRow, Args> {
   const fragment = sql`${steps}
-  select
-    (select count(*)::int from due) as taken, last.floor_at, last.floor_id,
-    (select count(*)::int from ${changed}) as acted,
-    (select coalesce(jsonb_agg(ways), '[]') from (
-      select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
-    ) as ways) as tally
-  from (values (1)) as one
-  left join (
-    select due.key::text as floor_at, due.id as floor_id from due order by due.key desc, due.id desc limit 1
-  ) as last on true`
+  select taken.*, done.*
+  from (
+    select count(*)::int as taken, max(key)::text as floor_at,
+      (array_agg(id order by key desc, id desc))[1] as floor_id
+    from due
+  ) as taken, (
+    select coalesce(sum(ways.rows), 0)::int as acted, coalesce(jsonb_agg(ways), '[]') as tally
+    from (select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition) as ways
+  ) as done`
   return statement(named(purpose), batchColumns, fragment as Fragment<Args>)
 }
 

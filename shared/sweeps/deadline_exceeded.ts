@@ -10,7 +10,7 @@ const message = sql`'the job was not started before ' || v.key::text`
 
 const failed = sql`
   with due as materialized (
-    select id, schedule_to_close as key, status as from_state
+    select id, ctid as place, schedule_to_close as key, status as from_state
     from ${schema}.jobs
     where ${isOverdue} and ${floor(sql`schedule_to_close`)}
     order by schedule_to_close, id
@@ -23,7 +23,7 @@ const failed = sql`
     set status = 'failed', finished_at = v.at, error_class = 'DeadlineExceeded', error_message = ${message},
       error_stack = null
     from stamped v
-    where j.id = v.id and j.id = any (array(select id from stamped))
+    where j.ctid = v.place and j.ctid = any (array(select place from stamped))
     returning v.*, j.error_message as message, j.actor, j.attempt, j.claim_epoch, j.scheduled_at,
       'failed' as disposition
   )`
@@ -61,6 +61,7 @@ deadline's.`,
   statementTimeout: 'eventWriterStatementTimeoutMs',
   drains: true,
   breaker: true,
+  flushes: true,
   moves: [
     ['pending', 'failed'],
     ['scheduled', 'failed'],

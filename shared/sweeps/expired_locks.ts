@@ -1,4 +1,4 @@
-import { hasBudget, retryDelay } from '../sql/retry-curve.ts'
+import { curve, hasBudget, retryDelay } from '../sql/retry-curve.ts'
 import { schema, sql } from '../sql/statement.ts'
 import { defineSweep, floor, limit } from '../sweeper/define.ts'
 import { batchOf, eligibleOf, stamped, untilNextOf } from '../sweeper/window.ts'
@@ -13,7 +13,7 @@ const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()
 const judged = sql`
   with due as materialized (
     select
-      j.id, j.reclaim_at as key, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, j.started_at, j.locked_by,
+      j.id, j.ctid as place, j.reclaim_at as key, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, j.started_at, j.locked_by,
       j.status as from_state,
       case
         when j.lock_expires_at <= statement_timestamp() then 'lock_expired'
@@ -23,8 +23,7 @@ const judged = sql`
         when j.cancel_requested_at is not null or j.superseded_by is not null then 'cancelled'
         when ${hasBudget} then 'repended'
         else 'crashed'
-      end as disposition,
-      ${retryDelay} as delay
+      end as disposition,${curve}
     from ${schema}.jobs j
     where ${isExpired} and ${floor(sql`reclaim_at`)}
     order by reclaim_at, id
@@ -47,7 +46,7 @@ const reclaimed = sql`
         when 'repended' then 'scheduled'
         else v.disposition
       end::${schema}.job_status,
-      scheduled_at = case v.disposition when 'repended' then v.at + v.delay else j.scheduled_at end,
+      scheduled_at = case v.disposition when 'repended' then v.at + ${retryDelay} else j.scheduled_at end,
       finished_at = case v.disposition when 'repended' then null else v.at end,
       started_at = case v.disposition when 'repended' then null else j.started_at end,
       error_class = case v.disposition when 'cancelled' then j.error_class else 'WorkerCrashed' end,
@@ -55,7 +54,7 @@ const reclaimed = sql`
       error_stack = null,
       locked_by = null, lock_expires_at = null, heartbeat_expires_at = null
     from stamped v
-    where j.id = v.id and j.id = any (array(select id from stamped))
+    where j.ctid = v.place and j.ctid = any (array(select place from stamped))
     returning v.*, j.status as to_state, ${message} as message
   )`
 
@@ -103,6 +102,7 @@ budget. A late worker is fenced off by the claim's epoch.`,
   statementTimeout: 'eventWriterStatementTimeoutMs',
   drains: true,
   breaker: true,
+  flushes: true,
   moves: [
     ['running', 'scheduled'],
     ['running', 'crashed'],

@@ -12,12 +12,12 @@ const promote = (due: Fragment<unknown>) => sql`
   promoted as (
     update ${schema}.jobs j
     set status = 'pending'
-    where j.id = any (array(select id from due))
+    where j.ctid = any (array(select place from due))
     returning j.actor, 'promoted' as disposition
   )`
 
 const window = sql`
-    select id, scheduled_at as key
+    select id, ctid as place, scheduled_at as key
     from ${schema}.jobs
     where ${isDue} and ${floor(sql`scheduled_at`)}
     order by scheduled_at, id
@@ -25,10 +25,10 @@ const window = sql`
     for update skip locked`
 
 const queuesWindow = sql`
-    select own.id
+    select own.place
     from unnest(${arg('queues', textArray)}) as mine (queue)
     cross join lateral (
-      select id
+      select ctid as place
       from ${schema}.jobs
       where queue = mine.queue and ${isDue}
       order by scheduled_at, id
@@ -64,6 +64,7 @@ under a denial loop.`,
   statementTimeout: 'eventWriterStatementTimeoutMs',
   drains: true,
   breaker: true,
+  flushes: false,
   moves: [['scheduled', 'pending']],
   index: 'jobs_promotion',
   args: () => ({}),

@@ -1,4 +1,4 @@
-import { hasBudget, retryDelay } from '../sql/retry-curve.ts'
+import { curve, hasBudget, retryDelay } from '../sql/retry-curve.ts'
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import {
   int4,
@@ -47,8 +47,7 @@ const held = sql`
           when g.verb = 'release' then 'pending'
           when g.verb = 'fail' and ${hasBudget} then 'scheduled'
           else 'failed'
-        end as to_state,
-        ${retryDelay} as delay
+        end as to_state,${curve}
       from ${schema}.jobs j
       where j.id = g.id and j.claim_epoch = g.epoch and j.locked_by = ${arg('workerId', uuid)}
         -- As text, or an index over all running rows might look cheaper than the key.
@@ -73,7 +72,7 @@ const settled = sql`
     update ${schema}.jobs j
     set
       status = v.to_state::${schema}.job_status,
-      scheduled_at = case v.to_state when 'scheduled' then v.at + v.delay else j.scheduled_at end,
+      scheduled_at = case v.to_state when 'scheduled' then v.at + ${retryDelay} else j.scheduled_at end,
       started_at = case when ${comesBack} then null else j.started_at end,
       finished_at = case when ${comesBack} then null else v.at end,
       uncharged = j.uncharged + (v.to_state = 'pending')::int,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { expiredLocks } from '../../shared/sweeps/expired_locks.ts'
 import { promotion } from '../../shared/sweeps/promotion.ts'
 import { lockedJob, scheduledJob } from '../support/jobs.ts'
-import { type Backlog, measureDrain, measureUnbounded, median, print } from './measure.ts'
+import { type Backlog, type Measured, measureDrain, measureUnbounded, median, print } from './measure.ts'
 
 const cases = [
   {
@@ -16,27 +16,29 @@ const cases = [
     live: { live: scheduledJob(), liveRows: 100_000 },
   },
 ]
-const rounds = 3
+const roundsMax = 5
 
 describe.each(cases)('$sweep.purpose', ({ sweep, due, live }) => {
   it('drains 50,000 rows in batches at most twice as long as one statement', {
     timeout: 900_000,
   }, async () => {
     const backlog: Backlog = { due, rows: 50_000 }
-    const ratios: { at100: number; at250: number; longest: number }[] = []
-    for (let round = 0; round < rounds; round++) {
+    const rounds: Record<'whole' | 'at100' | 'at250', Measured>[] = []
+    for (let round = 0; round < roundsMax; round++) {
       const whole = await measureUnbounded(sweep, backlog)
       const at100 = await measureDrain(sweep, backlog)
       const at250 = await measureDrain(sweep, backlog, { eventWriterBatchSize: 250 })
-      ratios.push({ at100: at100.ms / whole.ms, at250: at250.ms / whole.ms, longest: at100.longestBatchMs })
+      rounds.push({ whole, at100, at250 })
       print(
         `${sweep.purpose} 50,000: one statement ${whole.ms.toFixed(0)} ms, ` +
           `100 a batch ${at100.ms.toFixed(0)} ms (longest ${at100.longestBatchMs} ms), ` +
           `250 a batch ${at250.ms.toFixed(0)} ms (longest ${at250.longestBatchMs} ms)`,
       )
     }
-    const [at100, at250] = [median(ratios.map(r => r.at100)), median(ratios.map(r => r.at250))]
-    const longest = median(ratios.map(r => r.longest))
+    // The best of each: whatever else the machine does only adds to a time.
+    const best = (which: 'whole' | 'at100' | 'at250') => Math.min(...rounds.map(round => round[which].ms))
+    const [at100, at250] = [best('at100') / best('whole'), best('at250') / best('whole')]
+    const longest = median(rounds.map(round => round.at100.longestBatchMs))
     print(
       `${sweep.purpose} ratio: ${at100.toFixed(2)} at 100, ${at250.toFixed(2)} at 250; longest ${longest} ms`,
     )
