@@ -5,12 +5,12 @@ import { float8 } from './types.ts'
  * The retry curve: one fragment in two parts, so that a reclaim and a failure compute the same instant for
  * the same job. {@link curve} draws what the curve needs from a row of `jobs` named `j`, once, and
  * {@link retryDelay} makes the delay of it in a later step: written in one, the growth stands in the text
- * three times, and parsing and planning it took a third of a small batch.
+ * three times, for every batch to parse and to plan.
  *
  * It is computed in float8 seconds, clamped, and only then made an interval, because interval arithmetic
- * overflows at the 42nd attempt of a 2 s base. The place in the jitter's band is drawn from md5 of the job and
- * its attempt, not from random(), so that every path agrees. shared/core/retry-curve.ts tells the curve in
- * TypeScript.
+ * overflows at the 42nd attempt of a 2 s base. The place in the jitter's band is drawn from md5 of the job
+ * and its attempt, not from random(), so that every path agrees. shared/core/retry-curve.ts tells the curve
+ * in TypeScript.
  */
 export const maxBackoffSeconds = arg('maxBackoffSeconds', float8)
 

@@ -51,7 +51,9 @@ export function batchOf<Args>(
     from due
   ) as taken, (
     select coalesce(sum(ways.rows), 0)::int as acted, coalesce(jsonb_agg(ways), '[]') as tally
-    from (select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition) as ways
+    from (
+      select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
+    ) as ways
   ) as done`
   return statement(named(purpose), batchColumns, fragment as Fragment<Args>)
 }

@@ -13,8 +13,8 @@ const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()
 const judged = sql`
   with due as materialized (
     select
-      j.id, j.ctid as place, j.reclaim_at as key, j.actor, j.attempt, j.claim_epoch, j.scheduled_at, j.started_at, j.locked_by,
-      j.status as from_state,
+      j.id, j.ctid as place, j.reclaim_at as key, j.status as from_state,
+      j.actor, j.attempt, j.claim_epoch, j.scheduled_at, j.started_at, j.locked_by,
       case
         when j.lock_expires_at <= statement_timestamp() then 'lock_expired'
         else 'heartbeat_timeout'
