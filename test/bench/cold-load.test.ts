@@ -49,7 +49,6 @@ test.each(sweeps.map(({ purpose }) => purpose))(
     process.stdout.write(
       `${purpose}: ${moreMs(0.5).toFixed(1)} ms, ${moreMs(0.25).toFixed(1)} ms when it is quiet\n`,
     )
-    // The quicker starts count: what else runs on the machine can only add to a start.
-    expect(moreMs(0.25)).toBeLessThanOrEqual(coldLoadMsMax)
+    expect(moreMs(0.5)).toBeLessThanOrEqual(coldLoadMsMax)
   },
 )
