@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
 import { connectionSet } from '../../shared/client/connections.ts'
 import { jobIds } from '../../shared/client/job-id.ts'
+import { InvalidInputError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import { openConnection } from '../runtime/connection.ts'
 import { environmentSettings } from '../runtime/settings.ts'
@@ -54,6 +55,10 @@ export interface ClientOptions {
  * await taskq.enqueue(sendReceipt, { orderId })
  */
 export async function createClient(options: ClientOptions = {}): Promise<TaskQClient> {
+  const connectionLimit = options.connections ?? connectionsMax
+  if (!Number.isInteger(connectionLimit) || connectionLimit < 1) {
+    throw new InvalidInputError('OPTION_INVALID', 'connections', 'is not a whole number of at least 1')
+  }
   const settings = options.settings ?? environmentSettings()
   const connect = () =>
     openConnection({
@@ -64,6 +69,6 @@ export async function createClient(options: ClientOptions = {}): Promise<TaskQCl
       random: Math.random,
     })
   const nowMs = () => Date.now()
-  const connections = connectionSet({ connect, nowMs }, options.connections ?? connectionsMax)
+  const connections = connectionSet({ connect, nowMs }, connectionLimit)
   return clientOn({ connections, newJobId: jobIds(nowMs) }, settings)
 }

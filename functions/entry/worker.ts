@@ -1,5 +1,6 @@
 import { hostname } from 'node:os'
 import { setTimeout as sleepFor, setImmediate as turn } from 'node:timers/promises'
+import { InvalidInputError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { WorkerOptions } from '../../shared/worker/options.ts'
 import type { Trouble, WorkerPorts } from '../../shared/worker/ports.ts'
@@ -46,12 +47,20 @@ export interface RunWorkerOptions extends WorkerOptions, WorkerWiring {
  * await worker.done
  */
 export async function runWorker(options: RunWorkerOptions): Promise<RunningWorker> {
+  checkWiring(options)
   const settings = options.settings ?? environmentSettings()
   const place = { hostname: hostname(), name: `${hostname()}:${process.pid}` }
   const worker = startWorker(portsOf(settings, options), settings, options, place)
   if (options.signal?.aborted) void worker.stop()
   options.signal?.addEventListener('abort', () => void worker.stop(), { once: true })
   return worker
+}
+
+/** Refuses what would fail only once the worker runs, when nobody could stop it any more. */
+function checkWiring({ report, signal }: RunWorkerOptions): void {
+  const refuse = (field: string, reason: string) => new InvalidInputError('OPTION_INVALID', field, reason)
+  if (report !== undefined && typeof report !== 'function') throw refuse('report', 'is no function')
+  if (signal !== undefined && !(signal instanceof AbortSignal)) throw refuse('signal', 'is no AbortSignal')
 }
 
 /** What Lambda hands a worker that matters here. */

@@ -34,7 +34,8 @@ export interface JobOptions {
 export interface EnqueueOptions extends JobOptions {
   /**
    * Your own transaction, as a `pg` client, a Neon client or `{ query(text, values) }`: the job commits with
-   * your data or not at all. A refusal of ours leaves it usable.
+   * your data or not at all. A refusal of ours leaves it usable; only
+   * `LOCK_TIMEOUT` is the server's own error, after which it can but be rolled back.
    */
   readonly tx?: Queryable
   /**

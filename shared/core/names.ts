@@ -37,12 +37,14 @@ export function byteLength(text: string): number {
 /** Refuses what no column, index or metric could hold: an empty name, a long one, or control characters. */
 export function checkName(field: string, name: string): void {
   const reason =
-    name.length === 0
-      ? 'is empty'
-      : byteLength(name) > nameBytesMax
-        ? `is longer than ${nameBytesMax} bytes`
-        : /\p{Cc}/u.test(name)
-          ? 'holds a control character'
-          : undefined
+    typeof name !== 'string'
+      ? 'is no text'
+      : name.length === 0
+        ? 'is empty'
+        : byteLength(name) > nameBytesMax
+          ? `is longer than ${nameBytesMax} bytes`
+          : /\p{Cc}/u.test(name)
+            ? 'holds a control character'
+            : undefined
   if (reason !== undefined) throw new InvalidInputError('OPTION_INVALID', field, reason)
 }

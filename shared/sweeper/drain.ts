@@ -1,6 +1,6 @@
 import { WrongTargetError } from '../core/errors.ts'
 import type { BatchOpened, BatchOpening, Connection } from '../sql/connection.ts'
-import { classify } from '../sql/failures.ts'
+import { classify, codeOf } from '../sql/failures.ts'
 import { type BatchRow, noFloor, type Sweep, type WindowArgs } from './define.ts'
 import type { Outcome } from './result.ts'
 import type { Totals } from './totals.ts'
@@ -114,16 +114,20 @@ async function open(connection: Connection, plan: DrainPlan, hasWorked: boolean)
   }
 }
 
+/** The one failure of an opening that a healthy system knows: a migration holds the installation's table. */
+const lockNotAvailable = '55P03'
+
 /**
- * Commits and opens the next batch in one message. What fails here, short of the connection, is the
- * opening: the commit before it stands, so the batch counts, and the next one is opened by itself.
+ * Commits and opens the next batch in one message. Where only the opening had to give a lock up, the commit
+ * before it stands: the batch counts, and the next one is opened by itself. Any other failure may be the
+ * commit's own, and nothing counts that is not known to be committed.
  */
 async function chain(connection: Connection, plan: DrainPlan): Promise<BatchOpened | undefined> {
   try {
     const opened = await connection.chainBatch(plan.opening)
     if (opened !== 'contended') return opened
   } catch (error) {
-    if (classify(error) === 'lost') throw error
+    if (codeOf(error) !== lockNotAvailable) throw error
   }
   await connection.rollback()
   return undefined

@@ -12,7 +12,7 @@ import { Totals } from './totals.ts'
 
 /** How far a dry run and a report of what remains count. */
 const eligibleMax = 1_000_000
-const remainingMax = 10_000
+export const remainingMax = 10_000
 
 /**
  * One invocation of a scheduled function, whoever starts it: the Lambda, the command line or a test.
@@ -64,8 +64,9 @@ async function pulse(invocation: Invocation, session: Session): Promise<RunResul
     if (totals.batches > 0) ports.interrupted?.(reportOf('aborted', pulses, null))
     throw error
   }
-  const isDone = drained.outcome === 'drained'
-  return reportOf(drained.outcome, pulses, isDone ? 0 : await countRemaining(sweep, session.connection))
+  // A drain that worked may have left rows behind that somebody has locked; an idle one asks nothing more.
+  const isIdle = drained.outcome === 'drained' && totals.rows === 0
+  return reportOf(drained.outcome, pulses, isIdle ? 0 : await countRemaining(sweep, session.connection))
 }
 
 /** The function's row of state, as this run has written it so far. */

@@ -68,7 +68,7 @@ export function eligibleOf(purpose: string, isDue: Fragment<unknown>): Sweep['el
   )
 }
 
-/** Asks for the next of some jobs to fall due, by the key that they fall due by. */
+/** Asks for the next of some jobs to fall due, by the key that they fall due by; what never does is none. */
 export function untilNextOf(
   purpose: string,
   { isWaiting, key }: { isWaiting: Fragment<unknown>; key: Fragment<unknown> },
@@ -78,6 +78,6 @@ export function untilNextOf(
     { ms: float8.orNull },
     sql`select extract(epoch from min(${key}) - clock_timestamp())::float8 * 1000 as ms
   from ${schema}.jobs
-  where ${isWaiting} and ${key} > ${arg('after', text)}::timestamptz`,
+  where ${isWaiting} and ${key} > ${arg('after', text)}::timestamptz and ${key} < 'infinity'`,
   )
 }

@@ -9,7 +9,7 @@ export const untilNextDue = statement(
   from unnest(${arg('queues', textArray)}) as q (queue)
   cross join lateral (
     select scheduled_at from ${schema}.jobs
-    where status = 'scheduled' and queue = q.queue
+    where status = 'scheduled' and queue = q.queue and scheduled_at < 'infinity'
     order by scheduled_at, id
     limit 1
   ) as next`,

@@ -25,6 +25,7 @@ const concurrencyMax = 10_000
 
 /** Checks a worker's options; a wrong one is an error with code `OPTION_INVALID` and its `field`. */
 export function checkOptions(options: WorkerOptions, concurrency: number): CheckedOptions {
+  if (typeof options !== 'object' || options === null) throw refused('options', 'is no object')
   const { actors: given } = options
   if (!Array.isArray(given) || given.length === 0) throw refused('actors', 'is empty')
   const actors = new Map<string, RunnableActor>()
@@ -32,9 +33,11 @@ export function checkOptions(options: WorkerOptions, concurrency: number): Check
     if (typeof actor?.handler !== 'function') {
       throw refused(`actors[${index}]`, 'has no handler: pass what actor.run(handler) returns')
     }
+    checkName(`actors[${index}].name`, actor.name)
     if (actors.has(actor.name)) throw refused(`actors[${index}]`, `"${actor.name}" is there twice`)
     actors.set(actor.name, actor)
   }
+  if (options.queues !== undefined && !Array.isArray(options.queues)) throw refused('queues', 'is no list')
   const queues = [...new Set(options.queues ?? given.map(actor => actor.queue))]
   if (queues.length === 0) throw refused('queues', 'is empty')
   for (const [index, queue] of queues.entries()) {

@@ -14,6 +14,18 @@ export interface WorkerPorts {
   readonly report: (trouble: Trouble) => void
 }
 
+/**
+ * The same ports with a report that cannot fail: what an application does when it is told of trouble must
+ * not become trouble of the worker's, which would stop settling while its handlers run on.
+ */
+export function withSafeReport(ports: WorkerPorts): WorkerPorts {
+  const report = (trouble: Trouble) => {
+    // An asynchronous report may reject, too.
+    void (async () => ports.report(trouble))().catch(() => undefined)
+  }
+  return { ...ports, report }
+}
+
 export interface Trouble {
   readonly during: 'claim' | 'repair' | 'presence' | 'heartbeat' | 'settle' | 'stop'
   readonly error: unknown

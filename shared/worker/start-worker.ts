@@ -1,7 +1,7 @@
 import type { Settings } from '../core/read-settings.ts'
 import { newPace } from './claimer.ts'
 import { checkOptions, newIdentity, type WorkerOptions } from './options.ts'
-import type { WorkerPorts } from './ports.ts'
+import { type WorkerPorts, withSafeReport } from './ports.ts'
 import type { SettledAs } from './settler.ts'
 import { reserveMs, stopTimesWithin } from './soft-stop.ts'
 import { Worker } from './worker.ts'
@@ -40,7 +40,8 @@ export function startWorker(
 ): RunningWorker {
   const options = checkOptions(given, settings.maxConcurrency)
   const identity = newIdentity('process', place.hostname, place.name, options.queues)
-  return new Worker({ ports, settings, options, identity, pace: newPace(), leavesWhenIdleMs: null })
+  const safe = withSafeReport(ports)
+  return new Worker({ ports: safe, settings, options, identity, pace: newPace(), leavesWhenIdleMs: null })
 }
 
 /** What one invocation of a Lambda worker did: jobs by how they were settled, and why it left. */
@@ -62,7 +63,10 @@ export function invocationWorker(settings: Settings, given: WorkerOptions, place
   const identity = newIdentity('lambda', place.hostname, place.name, options.queues)
   const pace = newPace()
   return (ports: WorkerPorts, remainingMs: () => number) =>
-    invoke({ ports, settings, options, identity, pace, leavesWhenIdleMs: idleMs }, remainingMs)
+    invoke(
+      { ports: withSafeReport(ports), settings, options, identity, pace, leavesWhenIdleMs: idleMs },
+      remainingMs,
+    )
 }
 
 async function invoke(

@@ -102,12 +102,25 @@ async function readStdin(): Promise<string> {
 }
 
 function parse(text: string, field: string): unknown {
+  let unsafe: string | undefined
   try {
-    return JSON.parse(text.replace(/^\uFEFF/, ''))
+    // JavaScript would store another number than the one that was written, and say nothing.
+    const payload = JSON.parse(text.replace(/^\uFEFF/, ''), (_key, value, context?: { source?: string }) => {
+      const isWhole = /^-?\d+$/.test(context?.source ?? '')
+      if (typeof value !== 'number' || (Number.isFinite(value) && !isWhole)) return value
+      if (!Number.isSafeInteger(value)) unsafe ??= context?.source ?? String(value)
+      return value
+    })
+    if (unsafe === undefined) return payload
   } catch (cause) {
     // The parser's own message would quote the payload.
     throw new InvalidInputError('PAYLOAD_INVALID', field, 'is not JSON', { cause })
   }
+  throw new InvalidInputError(
+    'PAYLOAD_INVALID',
+    field,
+    'holds a number too large to keep: write it as a text',
+  )
 }
 
 const flagOfOption: Readonly<Record<string, string>> = {

@@ -3,7 +3,7 @@ import { settingsTable } from '../../../shared/core/settings.ts'
 import type { Sweep } from '../../../shared/sweeper/define.ts'
 import type { RunPorts, RunRequest } from '../../../shared/sweeper/ports.ts'
 import type { DryRunResult, RunResult } from '../../../shared/sweeper/result.ts'
-import { run } from '../../../shared/sweeper/run.ts'
+import { remainingMax, run } from '../../../shared/sweeper/run.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import { nowMs, sleepUntilStopped } from '../../runtime/budget.ts'
 import type { Answer } from '../answer.ts'
@@ -96,7 +96,8 @@ const some = (rows: number, noun: string, ending = 's') => `${count(rows)} ${nou
 function describe(result: RunResult): string {
   const { outcome, rows, batches, batchSize, durationMs, longestBatchMs, remaining } = result
   const ways = Object.entries(result.byDisposition ?? {}).map(([way, moved]) => `${count(moved)} ${way}`)
-  const left = remaining === null ? '' : `; ${count(remaining)} left`
+  const least = remaining === remainingMax ? 'at least ' : ''
+  const left = remaining === null ? '' : `; ${least}${count(remaining)} left`
   const work = `${some(rows, 'row')} in ${some(batches, 'batch', 'es')}`
   return [
     `${result.function} ${outcome}: ${work} of at most ${batchSize}${left}`,

@@ -69,12 +69,12 @@ export function faultLaws(subject: Subject): void {
       const ids = await insertDue(database, subject, 35)
       const holder = await database.client()
       await holder.query('begin')
-      const locked = await holder.query<{ id: string }>(
+      await holder.query(
         `select id from taskq.jobs
          order by scheduled_at, reclaim_at, schedule_to_close, id limit 12 for update`,
       )
       const result = await sweepOnce(database, sweep, tens)
-      expect(result).toMatchObject({ outcome: 'drained', rows: ids.length - locked.rows.length })
+      expect(result).toMatchObject({ outcome: 'drained', rows: ids.length - 12, remaining: 12 })
       expect(result).not.toHaveProperty('batchesAborted')
       await holder.query('commit')
       expect(await sweepOnce(database, sweep, tens)).toMatchObject({ outcome: 'drained', rows: 12 })
@@ -162,6 +162,20 @@ export function faultLaws(subject: Subject): void {
         expect(await sweepOnce(database, sweep, tens)).toMatchObject({ rows: 15 })
       },
     )
+
+    law('counts no batch whose commit the server refused', async database => {
+      await insertDue(database, subject, 25)
+      await database.rows(`create function refuse_late() returns trigger language plpgsql as $$ begin
+        raise exception 'refused at the commit'; end $$`)
+      await database.rows(`create constraint trigger refuse_late after update on taskq.jobs
+        deferrable initially deferred for each row execute function refuse_late()`)
+      const before = await snapshot(database)
+      const told: RunResult[] = []
+      const ports = { interrupted: (done: RunResult) => void told.push(done) }
+      await expect(sweepOnce(database, sweep, { ...tens, ports })).rejects.toThrow('refused at the commit')
+      expect(told).toEqual([])
+      expect(await snapshot(database)).toEqual(before)
+    })
 
     law(
       'throws at the wrong target and writes nothing: no lock, no setting, no row (C29)',
