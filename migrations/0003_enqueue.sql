@@ -128,7 +128,8 @@ $$;
 
 -- Enqueues one job from any language, inside the caller's transaction: it is stored with the caller's
 -- data or not at all. A refusal is an exception: TQ001 the actor is unknown, TQ002 the key belongs to a
--- job with another payload, 55P03 somebody's open transaction holds the same key.
+-- job with another payload, TQ003 an option is wrong and named, 55P03 somebody's open transaction holds the
+-- same key.
 --
 --   select id, created from {schema}.enqueue('send-receipt', '{"orderId": 7}', delay => '5 minutes');
 create function {schema}.enqueue(
@@ -153,7 +154,24 @@ as $$
 #variable_conflict use_column
 declare
   answer record;
+  -- The first option that the client would refuse, too; the size of the payload is the client's to bound.
+  refused text := case
+    when payload is null then 'payload: is null; write ''null''::jsonb for a JSON null'
+    when octet_length(queue) not between 1 and 255 then 'queue: is not 1 to 255 bytes long'
+    when delay is not null and run_at is not null then 'run_at: stands beside delay; one of them says when'
+    when delay < interval '0' then 'delay: is negative'
+    when not isfinite(run_at) then 'run_at: never comes'
+    when octet_length(idempotency_key) not between 1 and 1300 then 'idempotency_key: is not 1 to 1300 bytes long'
+    when schedule_to_close <= interval '0' then 'schedule_to_close: is not above 0'
+    when start_to_close <= interval '0' then 'start_to_close: is not above 0'
+    when heartbeat_timeout < interval '1 second' then 'heartbeat_timeout: is below 1 second'
+    when jsonb_typeof(metadata) <> 'object' then 'metadata: is no object'
+    when array_position(tags, null) is not null then 'tags: hold a null'
+  end;
 begin
+  if refused is not null then
+    raise exception '%', refused using errcode = 'TQ003';
+  end if;
   select * into answer from {schema}.insert_jobs(
     enqueue.actor, null, array[enqueue.job_id], jsonb_build_array(enqueue.payload), array[enqueue.idempotency_key],
     jsonb_strip_nulls(jsonb_build_object(
@@ -171,7 +189,7 @@ begin
     250);
   if answer.outcome = 'unknown_actor' then
     raise exception 'actor "%" is unknown', enqueue.actor
-      using errcode = 'TQ001', hint = 'define it first: deploy its definition, or enqueue once through the client';
+      using errcode = 'TQ001', hint = 'enqueue it once through the client, which knows its definition';
   elsif answer.outcome = 'conflict' then
     raise exception 'idempotency key "%" belongs to job % with another payload', enqueue.idempotency_key, answer.id
       using errcode = 'TQ002';

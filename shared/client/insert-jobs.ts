@@ -61,7 +61,7 @@ export function readAnswer(rows: readonly Row[], jobs: JobsToStore): Enqueued[] 
   if (rows[0]?.outcome === 'unknown_actor') {
     throw new TaskQError(
       'ACTOR_UNKNOWN',
-      `actor "${jobs.actor}" is unknown here: enqueue by its definition, or deploy it first`,
+      `actor "${jobs.actor}" is unknown here: enqueue it once by its definition`,
       { field: 'actor' },
     )
   }

@@ -62,6 +62,24 @@ describe('the SQL function enqueue', () => {
     await expect(enqueue(`'nobody', '1'`)).rejects.toMatchObject({ code: 'TQ001', message: /"nobody"/ })
   })
 
+  it.each([
+    ['payload', `'test', null`],
+    ['queue', `'test', '1', queue => ''`],
+    ['queue', `'test', '1', queue => repeat('q', 256)`],
+    ['run_at', `'test', '1', delay => '1 s', run_at => now()`],
+    ['run_at', `'test', '1', run_at => 'infinity'`],
+    ['delay', `'test', '1', delay => '-5 minutes'`],
+    ['idempotency_key', `'test', '1', idempotency_key => ''`],
+    ['schedule_to_close', `'test', '1', schedule_to_close => '-1 s'`],
+    ['start_to_close', `'test', '1', start_to_close => '0'`],
+    ['heartbeat_timeout', `'test', '1', heartbeat_timeout => '1 ms'`],
+    ['metadata', `'test', '1', metadata => '[1]'`],
+    ['tags', `'test', '1', tags => array['a', null]`],
+  ])('raises TQ003 that names %s, and stores nothing: %s', async (field, args) => {
+    await expect(enqueue(args)).rejects.toMatchObject({ code: 'TQ003', message: new RegExp(`^${field}: `) })
+    expect(await jobs('id')).toEqual([])
+  })
+
   it('answers a key with its job, a client’s too, and raises TQ002 for another payload', async () => {
     const taskq = await clientOn(database())
     const { id } = await taskq.enqueue(anything(), { a: 1 }, { idempotencyKey: 'k' })

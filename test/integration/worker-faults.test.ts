@@ -187,3 +187,23 @@ describe('heartbeats', () => {
     await expect.poll(() => running?.health().settled.succeeded).toBe(1)
   })
 })
+
+describe('a worker whose report of trouble throws', () => {
+  it('settles all the same, and stops in peace', async () => {
+    await taskq.enqueueMany(actor, [1, 2, 3, 4, 5])
+    const report = () => {
+      throw new Error('the application’s own')
+    }
+    // A result that the database refuses, for one job, is trouble that is reported.
+    const worker = await workerOn(database(), [actor.run(n => (n === 3 ? '\ud800' : n))], { report })
+    const ended = () => database().rows(`select 1 from taskq.jobs where status in ('succeeded', 'failed')`)
+    await expect.poll(async () => (await ended()).length, { timeout: 20_000 }).toBe(5)
+    await database().rows(
+      `select pg_terminate_backend(pid) from pg_stat_activity
+       where application_name = 'taskq-worker' and datname = current_database()`,
+    )
+    await taskq.enqueue(actor, 6)
+    await expect.poll(async () => (await ended()).length, { timeout: 20_000 }).toBe(6)
+    await worker.stop()
+  })
+})
