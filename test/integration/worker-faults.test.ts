@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { TaskQClient } from '../../functions/entry/client.ts'
 import type { RunningWorker } from '../../functions/entry/worker.ts'
+import { startWorker } from '../../shared/worker/start-worker.ts'
 import { useDatabase } from '../support/database.ts'
-import { faultyWorker, networkFault } from '../support/faulty.ts'
+import { faultyPorts, faultyWorker, networkFault } from '../support/faulty.ts'
+import { settingsWith } from '../support/sweeping.ts'
 import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
 
 const database = useDatabase()
@@ -191,19 +193,23 @@ describe('heartbeats', () => {
 describe('a worker whose report of trouble throws', () => {
   it('settles all the same, and stops in peace', async () => {
     await taskq.enqueueMany(actor, [1, 2, 3, 4, 5])
-    const report = () => {
-      throw new Error('the application’s own')
+    let faults = 0
+    const before = (name: string) => {
+      if (name === 'settle' && ++faults <= 3) throw networkFault()
     }
-    // A result that the database refuses, for one job, is trouble that is reported.
-    const worker = await workerOn(database(), [actor.run(n => (n === 3 ? '\ud800' : n))], { report })
-    const ended = () => database().rows(`select 1 from taskq.jobs where status in ('succeeded', 'failed')`)
-    await expect.poll(async () => (await ended()).length, { timeout: 20_000 }).toBe(5)
-    await database().rows(
-      `select pg_terminate_backend(pid) from pg_stat_activity
-       where application_name = 'taskq-worker' and datname = current_database()`,
+    const report = () => {
+      throw new Error('of the application')
+    }
+    const ports = { ...faultyPorts(database(), { before }), report }
+    const place = { hostname: 'test', name: 'noisy' }
+    running = startWorker(
+      ports,
+      settingsWith({ pollInterval: 50 }),
+      { actors: [actor.run(() => 'ok')] },
+      place,
     )
-    await taskq.enqueue(actor, 6)
-    await expect.poll(async () => (await ended()).length, { timeout: 20_000 }).toBe(6)
-    await worker.stop()
+    await expect.poll(() => running?.health().settled).toMatchObject({ succeeded: 5 })
+    expect(await discrepancies()).toEqual([])
+    await running.stop()
   })
 })
