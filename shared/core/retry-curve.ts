@@ -50,9 +50,3 @@ export function retryDelaySeconds(
   const high = Math.min(raw * (1 + policy.jitter), cap)
   return Math.max(floorSeconds, low + position * (high - low))
 }
-
-/** Whether a job that has used n charged attempts may be tried again. */
-export function hasBudget(policy: RetryPolicy, n: number): boolean {
-  if (policy.kind === 'indefinite') return true
-  return policy.kind === 'transient' && n < policy.maxAttempts
-}

@@ -3,7 +3,7 @@ import { storableError } from '../core/text.ts'
 import type { Connection } from '../sql/connection.ts'
 import type { Sweep } from './define.ts'
 import { type Drained, drain } from './drain.ts'
-import { type Invocation, openingOf, planInvocation } from './invocation.ts'
+import { type Invocation, planInvocation } from './invocation.ts'
 import type { RunPorts, RunRequest } from './ports.ts'
 import { type Session, untilDue } from './pulse.ts'
 import { type DryRunResult, isSuccess, type Outcome, type RunResult } from './result.ts'
@@ -155,8 +155,8 @@ function report(
 }
 
 /** Counts what a run would take, in a transaction that is rolled back: nothing is locked, nothing written. */
-async function dryRun({ sweep, request }: Invocation, connection: Connection): Promise<DryRunResult> {
-  const opened = await connection.openBatch({ ...openingOf(sweep, request), lock: null })
+async function dryRun({ sweep, request, plan }: Invocation, connection: Connection): Promise<DryRunResult> {
+  const opened = await connection.openBatch({ ...plan.opening, lock: null })
   try {
     if (opened === 'wrong_target') throw new WrongTargetError(connection.schema)
     const { eligible } = await readOne(connection, sweep.eligible, { max: eligibleMax })
