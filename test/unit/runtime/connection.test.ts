@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { freePort } from '../../../functions/dev/postgres-server.ts'
+import { freePort } from '../../../functions/dev/kept-process.ts'
 import { connectorOf, openConnection, type Wanted } from '../../../functions/runtime/connection.ts'
 import { readSettings } from '../../../shared/core/read-settings.ts'
 
