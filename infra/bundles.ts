@@ -1,16 +1,9 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { type BuildOptions, build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
-import { sweeps } from '../shared/sweeps/index.ts'
+import { bundledFunctions, bundlesFolder } from './bundle-folders.ts'
 
-/** Every function that is deployed, named as its entry in functions/. */
-export const bundledFunctions: readonly string[] = [...sweeps.map(sweep => sweep.purpose), 'migrate']
-
-const projectFolder = fileURLToPath(new URL('..', import.meta.url))
-
-/** Where the construct finds the bundles: beside infra/, in the repository as in the package. */
-export const bundlesFolder = join(projectFolder, 'bundles')
+const projectFolder = join(import.meta.dirname, '..')
 
 /** What one function's bundle weighs. */
 export interface Bundle {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Token } from 'aws-cdk-lib'
 import { InvalidInputError } from '../shared/core/errors.ts'
@@ -10,7 +10,7 @@ import {
   type Settings,
   variableName,
 } from '../shared/core/read-settings.ts'
-import { bundledFunctions, bundlesFolder } from './bundles.ts'
+import { bundledFunctions, bundlesFolder } from './bundle-folders.ts'
 
 /** Settings that the construct writes, each with what it takes it from. */
 const owned = {
@@ -75,11 +75,4 @@ export function deploymentIdOf(said: Partial<Settings>): string {
   }
   const literals = Object.entries(said).filter(([, value]) => !Token.isUnresolved(value))
   return hash.update(JSON.stringify(literals.sort())).digest('hex').slice(0, 16)
-}
-
-/** The folder of a function's bundle, which must have been built. */
-export function bundleFolder(name: string): string {
-  const folder = join(bundlesFolder, name)
-  if (existsSync(join(folder, 'index.mjs'))) return folder
-  throw new Error(`the bundle of ${name} is missing: build the bundles before the stack`)
 }

@@ -15,7 +15,7 @@ import { Construct } from 'constructs'
 import { InvalidInputError } from '../shared/core/errors.ts'
 import { type Settings, variableName } from '../shared/core/read-settings.ts'
 import type { Sweep } from '../shared/sweeper/define.ts'
-import { bundleFolder } from './environment.ts'
+import { bundleFolder } from './bundle-folders.ts'
 
 /** How much a function gets: memory buys its share of a processor, too. */
 export interface Size {

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Bundle, buildBundles, bundledFunctions } from '../../infra/bundles.ts'
+import { bundledFunctions } from '../../infra/bundle-folders.ts'
+import { type Bundle, buildBundles } from '../../infra/bundles.ts'
 import { sweeps } from '../../shared/sweeps/index.ts'
 
 const purposes = sweeps.map(({ purpose }) => purpose)

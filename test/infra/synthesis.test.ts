@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { bundledFunctions } from '../../infra/bundles.ts'
+import { bundledFunctions } from '../../infra/bundle-folders.ts'
 import { type SynthesizedStack, secretArn, synthesized } from '../support/synthesis.ts'
 
 const projectFolder = fileURLToPath(new URL('../..', import.meta.url))

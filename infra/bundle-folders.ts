@@ -1,0 +1,20 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { sweeps } from '../shared/sweeps/index.ts'
+
+/** Every function that is deployed, named as its entry in functions/. */
+export const bundledFunctions: readonly string[] = [...sweeps.map(sweep => sweep.purpose), 'migrate']
+
+/**
+ * Where the construct finds the bundles: beside the folder of this file, in the repository as in the package,
+ * which brings them ready made. How they are built stands apart, because building needs esbuild and a user's
+ * synthesis may have none.
+ */
+export const bundlesFolder = join(import.meta.dirname, '..', 'bundles')
+
+/** The folder of a function's bundle, which must have been built. */
+export function bundleFolder(name: string): string {
+  const folder = join(bundlesFolder, name)
+  if (existsSync(join(folder, 'index.mjs'))) return folder
+  throw new Error(`the bundle of ${name} is missing: build the bundles before the stack`)
+}
