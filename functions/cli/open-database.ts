@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Settings } from '../../shared/core/read-settings.ts'
-import type { ScriptConnection } from '../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
 import { openConnection } from '../runtime/connection.ts'
 
 /** Above every timeout that the server enforces: past it, nobody answers any more. */

@@ -1,5 +1,5 @@
 import { type Environment, readSettings, variableName } from '../../shared/core/read-settings.ts'
-import type { ScriptConnection } from '../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
 import type { RunResult } from '../../shared/sweeper/result.ts'
 import { createClient } from '../entry/client.ts'
 import { pause, startJobStream } from './job-stream.ts'

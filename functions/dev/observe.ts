@@ -1,4 +1,5 @@
-import { connectPg, type ScriptConnection } from '../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
+import { connectPg } from '../../shared/db/pg.ts'
 import type { LocalDeployment } from './local-deployment.ts'
 
 /** A connection of our own beside everything that works, to look with. */

@@ -4,7 +4,7 @@ import { connectionSet } from '../../shared/client/connections.ts'
 import { jobIds } from '../../shared/client/job-id.ts'
 import { InvalidInputError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
-import { openConnection } from '../runtime/connection.ts'
+import { openConnection, openRequests } from '../runtime/connection.ts'
 import { environmentSettings } from '../runtime/settings.ts'
 
 export type { TaskQClient } from '../../shared/client/client.ts'
@@ -60,15 +60,15 @@ export async function createClient(options: ClientOptions = {}): Promise<TaskQCl
     throw new InvalidInputError('OPTION_INVALID', 'connections', 'is not a whole number of at least 1')
   }
   const settings = options.settings ?? environmentSettings()
-  const connect = () =>
-    openConnection({
-      settings,
-      applicationName: 'taskq-client',
-      queryTimeoutMs,
-      sleep: async ms => void (await sleep(ms)),
-      random: Math.random,
-    })
+  const wanted = {
+    settings,
+    applicationName: 'taskq-client',
+    queryTimeoutMs,
+    sleep: async (ms: number) => void (await sleep(ms)),
+    random: Math.random,
+  }
   const nowMs = () => Date.now()
-  const connections = connectionSet({ connect, nowMs }, connectionLimit)
+  const ports = { connect: () => openConnection(wanted), requests: () => openRequests(wanted), nowMs }
+  const connections = connectionSet(ports, connectionLimit)
   return clientOn({ connections, newJobId: jobIds(nowMs) }, settings)
 }

@@ -1,7 +1,9 @@
 import { TaskQError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
-import { connectPg, type ScriptConnection } from '../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
+import type { Runner } from '../../shared/sql/connection.ts'
 import { codeOf } from '../../shared/sql/failures.ts'
+import { connectBy, driverOf } from './driver.ts'
 import { databaseUrls, forgetSecret, isRdsHost } from './secret.ts'
 
 /** Which connection is wanted, and the two ports that a retry needs. */
@@ -61,14 +63,33 @@ async function open(wanted: Wanted): Promise<ScriptConnection> {
   const url = await address(wanted)
   await trustRds(url)
   const { settings, applicationName, queryTimeoutMs } = wanted
-  const { schemaName, connectTimeout } = settings
-  return connectPg({
-    url,
-    schema: schemaName,
-    applicationName,
-    connectTimeoutMs: connectTimeout,
-    queryTimeoutMs,
-  })
+  const { schemaName: schema, connectTimeout: connectTimeoutMs } = settings
+  const connect = await connectBy(driverOf(settings, url))
+  return connect({ url, schema, applicationName, connectTimeoutMs, queryTimeoutMs })
+}
+
+/**
+ * What runs lone statements by a request each, or undefined where the driver takes only connections. As when
+ * connecting, a refused password makes the secret be read anew, once.
+ */
+export async function openRequests(wanted: Wanted): Promise<Runner | undefined> {
+  const { settings, queryTimeoutMs } = wanted
+  if (driverOf(settings, await address(wanted)) === 'pg') return undefined
+  const { requestNeon } = await import('../../shared/db/neon.ts')
+  const request: Runner['run'] = async (statement, args) => {
+    const url = await address(wanted)
+    return requestNeon({ url, schema: settings.schemaName, queryTimeoutMs }).run(statement, args)
+  }
+  return {
+    run: async (statement, args) => {
+      try {
+        return await request(statement, args)
+      } catch (error) {
+        if (!isRefusedPassword(error) || !forgetSecret(settings)) throw error
+        return request(statement, args)
+      }
+    },
+  }
 }
 
 async function address({ settings, isDirect = false }: Wanted): Promise<string> {

@@ -1,9 +1,11 @@
 import { TaskQError } from '../core/errors.ts'
-import type { Connection } from '../sql/connection.ts'
+import type { Connection, Runner } from '../sql/connection.ts'
 
 /** What a set of connections needs. */
 export interface ConnectionPorts {
   readonly connect: () => Promise<Connection>
+  /** What runs lone statements by requests of their own; undefined where the database takes none. */
+  readonly requests?: () => Promise<Runner | undefined>
   /** The wall clock, in milliseconds. It only measures how long a socket sat idle, frozen time included. */
   readonly nowMs: () => number
 }
@@ -12,6 +14,8 @@ export interface ConnectionPorts {
 export interface Connections {
   /** Runs some work on a connection of its own; where all are busy, after its turn has come. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
+  /** Runs a statement that stands alone: by a request of its own where there are such, else as `use`. */
+  lone<T>(work: (runner: Runner) => Promise<T>): Promise<T>
   /** Closes what sits idle, and what is in use as soon as its work has ended. The set opens no other. */
   close(): Promise<void>
 }
@@ -50,6 +54,11 @@ class ConnectionSet implements Connections {
     } finally {
       await this.#release(connection)
     }
+  }
+
+  async lone<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
+    const requests = await this.#ports.requests?.()
+    return requests === undefined ? this.use(work) : work(requests)
   }
 
   async close(): Promise<void> {

@@ -1,5 +1,7 @@
-import { IdempotencyConflictError, TaskQError } from '../core/errors.ts'
+import { IdempotencyConflictError, TaskQError, WrongTargetError } from '../core/errors.ts'
+import type { Settings } from '../core/read-settings.ts'
 import type { RetryPolicy } from '../core/retry-curve.ts'
+import { pinArgs, pinnedInstallation } from '../sql/attest.ts'
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import { int4, jsonb, nullableTextArray, text, uuid, uuidArray } from '../sql/types.ts'
 
@@ -7,9 +9,11 @@ import { int4, jsonb, nullableTextArray, text, uuid, uuidArray } from '../sql/ty
 export const insertJobs = statement(
   'insert-jobs',
   { ordinal: int4, id: uuid.orNull, outcome: text },
+  // The actor's name comes out of the attested row, so that the function cannot be called without one.
   // Payloads travel as text: each was written as JSON once, to be measured.
-  sql`select ordinal, id, outcome from ${schema}.insert_jobs(
-    ${arg('actor', text)}, ${arg('definition', jsonb.orNull)}, ${arg('ids', uuidArray)},
+  sql`with attested as materialized (select ${arg('actor', text)} as actor from ${pinnedInstallation})
+  select ordinal, id, outcome from attested, lateral ${schema}.insert_jobs(
+    attested.actor, ${arg('definition', jsonb.orNull)}, ${arg('ids', uuidArray)},
     ${arg('payloads', text)}::jsonb, ${arg('keys', nullableTextArray)}, ${arg('options', jsonb)},
     ${arg('lockTimeoutMs', int4)})
   order by ordinal`,
@@ -41,8 +45,9 @@ export function storedDefinition(queue: string, retry: Readonly<RetryPolicy>): S
   }
 }
 
-export function insertArgs(jobs: JobsToStore, lockTimeoutMs: number) {
-  return { ...jobs, payloads: `[${jobs.payloads.join(',')}]`, lockTimeoutMs }
+export function insertArgs(jobs: JobsToStore, settings: Settings) {
+  const payloads = `[${jobs.payloads.join(',')}]`
+  return { ...jobs, payloads, lockTimeoutMs: settings.batchLockTimeoutMs, ...pinArgs(settings) }
 }
 
 export interface Enqueued {
@@ -57,7 +62,12 @@ type Row = { ordinal: number; id: string | null; outcome: string }
  * What the answer means for the caller: the jobs, a refusal that is thrown, or undefined where the job that
  * held a key was deleted meanwhile and the same call is to be made again.
  */
-export function readAnswer(rows: readonly Row[], jobs: JobsToStore): Enqueued[] | undefined {
+export function readAnswer(
+  rows: readonly Row[],
+  jobs: JobsToStore,
+  { schemaName }: Settings,
+): Enqueued[] | undefined {
+  if (rows.length === 0) throw new WrongTargetError(schemaName)
   if (rows[0]?.outcome === 'unknown_actor') {
     throw new TaskQError(
       'ACTOR_UNKNOWN',

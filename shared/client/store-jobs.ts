@@ -27,8 +27,10 @@ export async function storeInOwn(ports: StorePorts, chunks: readonly JobsToStore
   const [only] = chunks
   if (only === undefined) return []
   if (chunks.length > 1 || canSplit(only))
-    return overConnection(ports, c => inOneTransaction(ports, c, chunks))
-  return overConnection(ports, c => storeChunk(args => c.run(insertJobs, args), only, ports.settings))
+    return twiceAtMost(() => ports.connections.use(c => inOneTransaction(ports, c, chunks)))
+  return twiceAtMost(() =>
+    ports.connections.lone(runner => storeChunk(args => runner.run(insertJobs, args), only, ports.settings)),
+  )
 }
 
 /** Stores jobs in the caller's transaction, behind a savepoint where a refusal could come half-way. */
@@ -50,7 +52,7 @@ export async function storeInTransaction(
 
 /** Reads one job on a connection of ours. */
 export async function readJob(ports: StorePorts, id: string): Promise<Job | undefined> {
-  const [row] = await overConnection(ports, connection => connection.run(selectJob, { id }))
+  const [row] = await twiceAtMost(() => ports.connections.lone(runner => runner.run(selectJob, { id })))
   return row as Job | undefined
 }
 
@@ -59,7 +61,7 @@ const canSplit = (jobs: JobsToStore) => jobs.keys.length > 1
 
 async function storeChunk(insert: Insert, jobs: JobsToStore, settings: Settings): Promise<Enqueued[]> {
   for (let tries = 1; tries <= triesMax; tries++) {
-    const enqueued = readAnswer(await insert(insertArgs(jobs, settings.batchLockTimeoutMs)), jobs)
+    const enqueued = readAnswer(await insert(insertArgs(jobs, settings)), jobs, settings)
     if (enqueued !== undefined) return enqueued
   }
   throw new TaskQError('LOCK_TIMEOUT', 'the job that holds the idempotency key was deleted again and again')
@@ -100,18 +102,15 @@ function opening({ batchLockTimeoutMs, installationId, environment }: Settings):
 }
 
 /**
- * Runs some work on a connection of ours, once more on another where the first was lost: a socket that died
- * while the process was frozen says so only now. It is safe to repeat, because the ids are ours: what was
- * stored before the reply was lost is answered as created.
+ * Does some work, once more where its connection was lost: a socket that died while the process was frozen
+ * says so only now. It is safe to repeat, because the ids are ours: what was stored before the reply was lost
+ * is answered as created.
  */
-async function overConnection<T>(
-  ports: StorePorts,
-  work: (connection: Connection) => Promise<T>,
-): Promise<T> {
+async function twiceAtMost<T>(work: () => Promise<T>): Promise<T> {
   try {
-    return await ports.connections.use(work).catch(error => {
+    return await work().catch(error => {
       if (!isLost(error)) throw error
-      return ports.connections.use(work)
+      return work()
     })
   } catch (error) {
     throw callersError(error)

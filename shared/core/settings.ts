@@ -26,6 +26,10 @@ export const settingsTable = {
     isValid: postgresUrl,
     doc: 'Past the pooler, for migrations alone; the ordinary URL where absent.',
   }),
+  databaseDriver: choice(['auto', 'pg', 'neon'], {
+    fallback: 'auto',
+    doc: 'How the database is spoken to: over TCP, or as Neon is reached best; `auto` goes by the host.',
+  }),
   schemaName: text({
     fallback: 'taskq',
     range: 'a lower-case identifier of at most 48 bytes',

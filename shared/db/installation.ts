@@ -1,6 +1,6 @@
 import { TaskQError } from '../core/errors.ts'
 import { quoteIdentifier, quoteLiteral } from '../sql/statement.ts'
-import type { ScriptConnection } from './pg.ts'
+import type { ScriptConnection } from './driver-connection.ts'
 
 /** What a deployment says of itself; migrate stores it, and every batch is attested against it. */
 export interface Installation {

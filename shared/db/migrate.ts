@@ -3,9 +3,9 @@ import { TaskQError } from '../core/errors.ts'
 import { lockName } from '../core/names.ts'
 import { classify } from '../sql/failures.ts'
 import { quoteIdentifier, quoteLiteral } from '../sql/statement.ts'
+import type { ScriptConnection } from './driver-connection.ts'
 import { type Installation, settle } from './installation.ts'
 import { type MigrationFile, migrationFiles } from './migration-files.ts'
-import type { ScriptConnection } from './pg.ts'
 
 export interface MigrateOptions {
   readonly installation: Installation

@@ -28,18 +28,21 @@ export interface Queryable {
   query(text: string, values: unknown[]): Promise<{ rows: unknown[] }>
 }
 
+/** Runs statements, each in a transaction of its own unless a batch is open. */
+export interface Runner {
+  run<Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]>
+}
+
 /**
  * One connection of ours. The adapters in shared/db make it; every room below them knows only this.
  *
  * A batch is opened, runs one statement, and is then committed, or chained: the commit and the next
  * batch's opening travel in one message.
  */
-export interface Connection {
+export interface Connection extends Runner {
   readonly schema: string
   /** False once the server or the network ended it, or a timeout left it unknown: throw it away. */
   readonly usable: boolean
-  /** Runs one statement, in the open batch or else in a transaction of its own. */
-  run<Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]>
   openBatch(opening: BatchOpening): Promise<BatchOpened>
   chainBatch(opening: BatchOpening): Promise<BatchOpened>
   commit(): Promise<void>

@@ -1,4 +1,6 @@
+import { WrongTargetError } from '../core/errors.ts'
 import type { Settings } from '../core/read-settings.ts'
+import { attested } from '../sql/attest.ts'
 import { Attempts, waitMsMax } from './attempts.ts'
 import { Beat } from './beat.ts'
 import { type ClaimAnswer, claimRowsMax } from './claim.ts'
@@ -58,8 +60,9 @@ export class Worker {
   constructor(setup: WorkerSetup) {
     const { ports, settings, options, identity } = setup
     this.#setup = setup
-    this.#link = new Link(() => ports.connect(queryTimeoutMs))
-    this.#beatLink = new Link(() => ports.connect(settings.heartbeatCommandTimeout))
+    const connect = async (timeoutMs: number) => attested(await ports.connect(timeoutMs), settings)
+    this.#link = new Link(() => connect(queryTimeoutMs))
+    this.#beatLink = new Link(() => connect(settings.heartbeatCommandTimeout))
     this.#settler = new Settler(ports, this.#link, identity, settings.maxRetryBackoff)
     this.#attempts = new Attempts(ports, this.#settler, {
       actors: options.actors,
@@ -169,6 +172,8 @@ export class Worker {
       }
       return answer
     } catch (error) {
+      // Another installation's jobs are not ours to run, and no later claim will find this one's.
+      if (error instanceof WrongTargetError) throw error
       this.#claimFailures++
       this.#setup.ports.report({ during: 'claim', error })
       return undefined

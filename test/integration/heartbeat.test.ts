@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
-import type { ScriptConnection } from '../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
 import type { ClaimedJob } from '../../shared/worker/claim.ts'
 import { heartbeat } from '../../shared/worker/heartbeat.ts'
 import { useDatabase } from '../support/database.ts'

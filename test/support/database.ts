@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
-import { connectPg, type ScriptConnection } from '../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
+import { connectPg } from '../../shared/db/pg.ts'
 import { databaseUrl, type TestServer, templateName } from './global-postgres.ts'
 
 /** A migrated database of a test file's own. */

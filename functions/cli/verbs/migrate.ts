@@ -1,5 +1,5 @@
+import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import { migrate, migrationStatus } from '../../../shared/db/migrate.ts'
-import type { ScriptConnection } from '../../../shared/db/pg.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import type { Answer } from '../answer.ts'
 import { withDatabase } from '../open-database.ts'

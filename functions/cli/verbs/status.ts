@@ -1,6 +1,6 @@
 import { InvalidInputError, WrongTargetError } from '../../../shared/core/errors.ts'
 import type { Settings } from '../../../shared/core/read-settings.ts'
-import type { ScriptConnection } from '../../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import type { Answer } from '../answer.ts'
 import { exitCodes } from '../exit-code.ts'

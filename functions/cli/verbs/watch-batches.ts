@@ -1,4 +1,4 @@
-import type { ScriptConnection } from '../../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { Statement } from '../../../shared/sql/statement.ts'
 import type { BatchRow, Sweep } from '../../../shared/sweeper/define.ts'
 

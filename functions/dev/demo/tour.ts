@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ScriptConnection } from '../../../shared/db/pg.ts'
+import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { TaskQClient } from '../../entry/client.ts'
 import type { LocalDeployment } from '../local-deployment.ts'
 import type { WorkerChild } from '../worker-child.ts'

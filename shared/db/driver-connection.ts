@@ -1,0 +1,176 @@
+import type { BatchOpened, BatchOpening, Connection, Queryable } from '../sql/connection.ts'
+import { classify, clientTimeoutCode } from '../sql/failures.ts'
+import { bind, render, type Statement } from '../sql/statement.ts'
+import { beginText, chainText, openedBy, openingText } from './batch-text.ts'
+
+/**
+ * A connection that also runs whole scripts, which migrations need, and text with values, as an application's
+ * own client does: `taskq dev` and `taskq demo` enqueue in a transaction of theirs.
+ */
+export interface ScriptConnection extends Connection, Queryable {
+  /** Runs a text of several statements without parameters; answers with the rows of the last one. */
+  script(text: string): Promise<unknown[]>
+}
+
+export interface ConnectOptions {
+  readonly url: string
+  readonly schema: string
+  /** Shown in pg_stat_activity; the only startup parameter that a transaction pooler lets through. */
+  readonly applicationName: string
+  readonly connectTimeoutMs: number
+  /** The client gives a statement up after this long: a dead socket says nothing by itself. */
+  readonly queryTimeoutMs: number
+}
+
+/** What one statement, or one text of several, is answered with. */
+interface Answer {
+  readonly rows: unknown[]
+}
+
+/** The client of node-postgres, over a socket or through Neon's WebSocket: as much of it as is used. */
+export interface DriverClient {
+  connect(): Promise<unknown>
+  query(query: {
+    readonly text: string
+    readonly values?: unknown[]
+    readonly query_timeout: number
+  }): Promise<Answer | Answer[]>
+  end(): Promise<void>
+  on(event: 'error', listener: (error: unknown) => void): unknown
+  readonly connection: { readonly stream: { destroy(): void } }
+}
+
+/** How both drivers are set up. Every other setting is the transaction's own: a pooler refuses it here. */
+export function clientConfig(options: ConnectOptions) {
+  return {
+    connectionString: options.url,
+    application_name: options.applicationName,
+    connectionTimeoutMillis: options.connectTimeoutMs,
+    keepAlive: true,
+  }
+}
+
+type ParserOf = (oid: number, format: 'text' | 'binary') => (value: string) => unknown
+
+const int8Oid = 20
+const int8ArrayOid = 1016
+const parseInt8Array = (text: string) => text.slice(1, -1).split(',').filter(Boolean).map(Number)
+
+/** Counts arrive as numbers: none of ours leaves the range in which a number is exact. */
+export function typesOver(parserOf: ParserOf) {
+  return {
+    getTypeParser: (oid: number, format: 'text' | 'binary' = 'text') => {
+      if (oid === int8Oid) return Number
+      if (oid === int8ArrayOid) return parseInt8Array
+      return parserOf(oid, format)
+    },
+  }
+}
+
+/** Connects a driver's client and makes it one of ours. */
+export async function connectDriver(
+  client: DriverClient,
+  options: ConnectOptions,
+): Promise<ScriptConnection> {
+  const connection = new DriverConnection(client, options)
+  try {
+    await client.connect()
+    return connection
+  } catch (error) {
+    throw asError(error)
+  }
+}
+
+/** A WebSocket that breaks rejects with an event, which is no error and says little. */
+function asError(error: unknown): unknown {
+  if (error instanceof Error) return error
+  const { message, error: cause } = (error ?? {}) as { message?: unknown; error?: unknown }
+  const said = typeof message === 'string' && message !== '' ? message : 'the connection was refused or broke'
+  return Object.assign(new Error(said, { cause: cause ?? error }), { code: 'ECONNRESET' })
+}
+
+class DriverConnection implements ScriptConnection {
+  readonly schema: string
+  usable = true
+  readonly #client: DriverClient
+  readonly #queryTimeoutMs: number
+
+  constructor(client: DriverClient, options: ConnectOptions) {
+    this.schema = options.schema
+    this.#client = client
+    this.#queryTimeoutMs = options.queryTimeoutMs
+    // Without a listener, a server that ends an idle connection would end the process.
+    client.on('error', () => {
+      this.usable = false
+    })
+  }
+
+  async run<Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]> {
+    const { text, parameters } = render(statement.fragment, this.schema)
+    const { rows } = await this.query(text, bind(parameters, args))
+    return rows as Row[]
+  }
+
+  openBatch(opening: BatchOpening): Promise<BatchOpened> {
+    return this.#open(beginText, opening)
+  }
+
+  chainBatch(opening: BatchOpening): Promise<BatchOpened> {
+    return this.#open(chainText, opening)
+  }
+
+  async script(text: string): Promise<unknown[]> {
+    const answers = await this.#send(text)
+    return (Array.isArray(answers) ? answers.at(-1) : answers)?.rows ?? []
+  }
+
+  async query(text: string, values: unknown[]): Promise<{ rows: unknown[] }> {
+    // With values the protocol takes one statement, so there is one answer.
+    return (await this.#send(text, values)) as Answer
+  }
+
+  async commit(): Promise<void> {
+    await this.#send('commit')
+  }
+
+  async rollback(): Promise<void> {
+    if (!this.usable) return
+    await this.#send('rollback').catch(() => {
+      this.usable = false
+    })
+  }
+
+  async close(): Promise<void> {
+    // A connection that no longer answers would keep a graceful end waiting.
+    if (this.usable) await this.#client.end().catch(() => undefined)
+    else this.#client.connection.stream.destroy()
+    this.usable = false
+  }
+
+  async #open(first: string, opening: BatchOpening): Promise<BatchOpened> {
+    return openedBy(await this.script(`${first}; ${openingText(this.schema, opening)}`))
+  }
+
+  async #send(text: string, values?: unknown[]): Promise<Answer | Answer[]> {
+    const query_timeout = this.#queryTimeoutMs
+    try {
+      return await this.#client.query(
+        values === undefined ? { text, query_timeout } : { text, values, query_timeout },
+      )
+    } catch (error) {
+      throw this.#judge(asError(error))
+    }
+  }
+
+  #judge(error: unknown): unknown {
+    if (error instanceof Error && error.message === 'Query read timeout') {
+      this.usable = false
+      return Object.assign(error, { code: clientTimeoutCode })
+    }
+    const code = (error as { code?: string }).code
+    const failure = classify(error)
+    // The server ends the session with these; with the other timeouts it lives on.
+    if (failure === 'lost' || failure === 'idle' || code === '25P04') this.usable = false
+    return error
+  }
+}
