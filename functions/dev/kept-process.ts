@@ -84,9 +84,9 @@ export function serverFolder(name: string, user: User | undefined, parent = tmpd
 }
 
 async function isAnswered(url: string): Promise<boolean> {
-  const timeouts = { connectTimeoutMs: 5000, queryTimeoutMs: 5000 }
+  const asker = { schema: 'public', applicationName: 'taskq start' }
   try {
-    const connection = await connectPg({ url, schema: 'public', applicationName: 'taskq start', ...timeouts })
+    const connection = await connectPg({ url, ...asker, connectTimeoutMs: 5000, queryTimeoutMs: 5000 })
     await connection.close()
     return true
   } catch {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { createClient, type TaskQClient } from '../../functions/entry/client.ts'
-import { useDatabase } from '../support/database.ts'
-import { settingsWith } from '../support/sweeping.ts'
-import { anything, clientOn, closesWorkers } from '../support/working.ts'
+import { createClient, type TaskQClient } from '../../../functions/entry/client.ts'
+import { useDatabase } from '../../support/database.ts'
+import { settingsWith } from '../../support/sweeping.ts'
+import { anything, clientOn, closesWorkers } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

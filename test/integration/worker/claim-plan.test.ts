@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, inject, it } from 'vitest'
-import { claim } from '../../shared/worker/claim.ts'
-import { heartbeat } from '../../shared/worker/heartbeat.ts'
-import { untilNextDue } from '../../shared/worker/next-due.ts'
-import { settle, settleArgs } from '../../shared/worker/settle.ts'
-import { useDatabase } from '../support/database.ts'
-import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
-import { planOf, readsOfJobs } from '../support/plans.ts'
-import { ending, worker1 } from '../support/working.ts'
+import { claim } from '../../../shared/worker/claim.ts'
+import { heartbeat } from '../../../shared/worker/heartbeat.ts'
+import { untilNextDue } from '../../../shared/worker/next-due.ts'
+import { settle, settleArgs } from '../../../shared/worker/settle.ts'
+import { useDatabase } from '../../support/database.ts'
+import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
+import { planOf, readsOfJobs } from '../../support/plans.ts'
+import { ending, worker1 } from '../../support/working.ts'
 
 describe.each(inject('servers'))("the worker's statements over 100,000 rows on Postgres $version", server => {
   const database = useDatabase(() => server)

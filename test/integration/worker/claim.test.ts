@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, inject, it } from 'vitest'
-import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
-import { useDatabase } from '../support/database.ts'
-import { insertJobs, type JobColumns, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
-import { claimOn, worker1 } from '../support/working.ts'
+import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
+import { useDatabase } from '../../support/database.ts'
+import { insertJobs, type JobColumns, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
+import { claimOn, worker1 } from '../../support/working.ts'
 
 describe.each(inject('servers'))('a claim on Postgres $version', server => {
   const database = useDatabase(() => server)

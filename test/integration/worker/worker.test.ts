@@ -5,9 +5,9 @@ import {
   type JobContext,
   NonRetryableError,
   type TaskQClient,
-} from '../../functions/entry/client.ts'
-import { useDatabase } from '../support/database.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
+} from '../../../functions/entry/client.ts'
+import { useDatabase } from '../../support/database.ts'
+import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

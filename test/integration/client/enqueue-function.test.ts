@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { useDatabase } from '../support/database.ts'
-import { anything, clientOn, closesWorkers } from '../support/working.ts'
+import { useDatabase } from '../../support/database.ts'
+import { anything, clientOn, closesWorkers } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import * as z from 'zod'
-import { defineActor, type TaskQClient } from '../../functions/entry/client.ts'
-import { jsonDepthMax } from '../../shared/client/json-text.ts'
-import { useDatabase } from '../support/database.ts'
-import { anything, clientOn, closesWorkers } from '../support/working.ts'
+import { defineActor, type TaskQClient } from '../../../functions/entry/client.ts'
+import { jsonDepthMax } from '../../../shared/client/json-text.ts'
+import { useDatabase } from '../../support/database.ts'
+import { anything, clientOn, closesWorkers } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TaskQClient } from '../../functions/entry/client.ts'
-import type { RunningWorker } from '../../functions/entry/worker.ts'
-import { startWorker } from '../../shared/worker/start-worker.ts'
-import { useDatabase } from '../support/database.ts'
-import { faultyPorts, faultyWorker, networkFault } from '../support/faulty.ts'
-import { settingsWith } from '../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
+import type { TaskQClient } from '../../../functions/entry/client.ts'
+import type { RunningWorker } from '../../../functions/entry/worker.ts'
+import { startWorker } from '../../../shared/worker/start-worker.ts'
+import { useDatabase } from '../../support/database.ts'
+import { faultyPorts, faultyWorker, networkFault } from '../../support/faulty.ts'
+import { settingsWith } from '../../support/sweeping.ts'
+import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

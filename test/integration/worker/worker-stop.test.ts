@@ -1,9 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Handler, TaskQClient } from '../../functions/entry/client.ts'
-import { createWorkerHandler } from '../../functions/entry/worker.ts'
-import { useDatabase } from '../support/database.ts'
-import { settingsWith } from '../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
+import type { Handler, TaskQClient } from '../../../functions/entry/client.ts'
+import { createWorkerHandler } from '../../../functions/entry/worker.ts'
+import { useDatabase } from '../../support/database.ts'
+import { settingsWith } from '../../support/sweeping.ts'
+import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

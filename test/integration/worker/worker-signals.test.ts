@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { Handler, TaskQClient } from '../../functions/entry/client.ts'
-import type { JobStopped } from '../../functions/entry/worker.ts'
-import { useDatabase } from '../support/database.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
+import type { Handler, TaskQClient } from '../../../functions/entry/client.ts'
+import type { JobStopped } from '../../../functions/entry/worker.ts'
+import { useDatabase } from '../../support/database.ts'
+import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

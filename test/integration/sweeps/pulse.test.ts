@@ -1,10 +1,10 @@
 import { describe, expect, inject, it } from 'vitest'
-import type { RunPorts } from '../../shared/sweeper/ports.ts'
-import { expiredLocks } from '../../shared/sweeps/expired_locks.ts'
-import { promotion } from '../../shared/sweeps/promotion.ts'
-import { openDatabase, type TestDatabase } from '../support/database.ts'
-import { insertJobs, lockedJob } from '../support/jobs.ts'
-import { sweepOnce, watched } from '../support/sweeping.ts'
+import type { RunPorts } from '../../../shared/sweeper/ports.ts'
+import { expiredLocks } from '../../../shared/sweeps/expired_locks.ts'
+import { promotion } from '../../../shared/sweeps/promotion.ts'
+import { openDatabase, type TestDatabase } from '../../support/database.ts'
+import { insertJobs, lockedJob } from '../../support/jobs.ts'
+import { sweepOnce, watched } from '../../support/sweeping.ts'
 
 const dueIn = (interval: string) => ({
   status: `'scheduled'`,

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { runWorker } from '../../functions/entry/worker.ts'
-import type { Settings } from '../../shared/core/read-settings.ts'
-import { useDatabase } from '../support/database.ts'
-import { insertJobs, pendingJob, scheduledJob, snapshot } from '../support/jobs.ts'
-import { settingsWith } from '../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
+import { runWorker } from '../../../functions/entry/worker.ts'
+import type { Settings } from '../../../shared/core/read-settings.ts'
+import { useDatabase } from '../../support/database.ts'
+import { insertJobs, pendingJob, scheduledJob, snapshot } from '../../support/jobs.ts'
+import { settingsWith } from '../../support/sweeping.ts'
+import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

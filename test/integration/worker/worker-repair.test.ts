@@ -1,13 +1,13 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import type { TaskQClient } from '../../functions/entry/client.ts'
-import { Claimer, newPace } from '../../shared/worker/claimer.ts'
-import { Link } from '../../shared/worker/link.ts'
-import type { Trouble } from '../../shared/worker/ports.ts'
-import { useDatabase } from '../support/database.ts'
-import { faultyPorts } from '../support/faulty.ts'
-import { insertJobs, lockedJob, scheduledJob } from '../support/jobs.ts'
-import { settingsWith } from '../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, worker1, workerOn } from '../support/working.ts'
+import type { TaskQClient } from '../../../functions/entry/client.ts'
+import { Claimer, newPace } from '../../../shared/worker/claimer.ts'
+import { Link } from '../../../shared/worker/link.ts'
+import type { Trouble } from '../../../shared/worker/ports.ts'
+import { useDatabase } from '../../support/database.ts'
+import { faultyPorts } from '../../support/faulty.ts'
+import { insertJobs, lockedJob, scheduledJob } from '../../support/jobs.ts'
+import { settingsWith } from '../../support/sweeping.ts'
+import { anything, clientOn, closesWorkers, worker1, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { retryDelaySeconds } from '../../shared/core/retry-curve.ts'
-import { expiredLocks } from '../../shared/sweeps/expired_locks.ts'
-import { useDatabase } from '../support/database.ts'
-import { insertJobs, lockedJob } from '../support/jobs.ts'
-import { sweepOnce } from '../support/sweeping.ts'
+import { retryDelaySeconds } from '../../../shared/core/retry-curve.ts'
+import { expiredLocks } from '../../../shared/sweeps/expired_locks.ts'
+import { useDatabase } from '../../support/database.ts'
+import { insertJobs, lockedJob } from '../../support/jobs.ts'
+import { sweepOnce } from '../../support/sweeping.ts'
 
 const database = useDatabase()
 const expired = lockedJob({ expired: true })

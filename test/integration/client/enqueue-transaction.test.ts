@@ -1,8 +1,8 @@
 import type pg from 'pg'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { TaskQClient } from '../../functions/entry/client.ts'
-import { useDatabase } from '../support/database.ts'
-import { anything, clientOn, closesWorkers } from '../support/working.ts'
+import type { TaskQClient } from '../../../functions/entry/client.ts'
+import { useDatabase } from '../../support/database.ts'
+import { anything, clientOn, closesWorkers } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
