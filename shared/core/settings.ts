@@ -116,6 +116,12 @@ export const settingsTable = {
     fallback: '1s',
     doc: 'How often a long-lived worker without work asks again; up to 5 s after an idle spell.',
   }),
+  queues: wordList({
+    fallback: '',
+    range: 'names of queues, separated by commas',
+    isWord: word => word !== '' && !/\p{Cc}/u.test(word),
+    doc: 'What a worker serves where its code does not say; the queues of its actors where empty.',
+  }),
   maxConcurrency: wholeNumber(1, 10_000, { fallback: '8', doc: 'Jobs that one worker runs at a time.' }),
   payloadMaxBytes: wholeNumber(1, 1_048_576, { fallback: '262144', doc: 'The largest payload, as JSON.' }),
   resultMaxBytes: wholeNumber(1, 1_048_576, {

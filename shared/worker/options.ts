@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { RunnableActor } from '../client/handler.ts'
 import { InvalidInputError } from '../core/errors.ts'
 import { checkName } from '../core/names.ts'
+import type { Settings } from '../core/read-settings.ts'
 import { storableText } from '../core/text.ts'
 import type { WorkerIdentity } from './heartbeat.ts'
 
@@ -9,7 +10,7 @@ import type { WorkerIdentity } from './heartbeat.ts'
 export interface WorkerOptions {
   /** Actors with their handlers, as `actor.run(handler)` makes them. */
   readonly actors: readonly RunnableActor[]
-  /** The queues to serve; the actors' own where absent. */
+  /** The queues to serve; where absent those of `TASKQ_QUEUES`, or else the actors' own. */
   readonly queues?: readonly string[]
   /** Handlers that run at a time; `TASKQ_MAX_CONCURRENCY` where absent. */
   readonly concurrency?: number
@@ -24,7 +25,10 @@ export interface CheckedOptions {
 const concurrencyMax = 10_000
 
 /** Checks a worker's options; a wrong one is an error with code `OPTION_INVALID` and its `field`. */
-export function checkOptions(options: WorkerOptions, concurrency: number): CheckedOptions {
+export function checkOptions(
+  options: WorkerOptions,
+  settings: Pick<Settings, 'maxConcurrency' | 'queues'>,
+): CheckedOptions {
   if (typeof options !== 'object' || options === null) throw refused('options', 'is no object')
   const { actors: given } = options
   if (!Array.isArray(given) || given.length === 0) throw refused('actors', 'is empty')
@@ -38,13 +42,14 @@ export function checkOptions(options: WorkerOptions, concurrency: number): Check
     actors.set(actor.name, actor)
   }
   if (options.queues !== undefined && !Array.isArray(options.queues)) throw refused('queues', 'is no list')
-  const queues = [...new Set(options.queues ?? given.map(actor => actor.queue))]
+  const fallback = settings.queues.length > 0 ? settings.queues : given.map(actor => actor.queue)
+  const queues = [...new Set(options.queues ?? fallback)]
   if (queues.length === 0) throw refused('queues', 'is empty')
   for (const [index, queue] of queues.entries()) {
     if (typeof queue !== 'string') throw refused(`queues[${index}]`, 'is no text')
     checkName(`queues[${index}]`, queue)
   }
-  const atATime = options.concurrency ?? concurrency
+  const atATime = options.concurrency ?? settings.maxConcurrency
   if (!Number.isInteger(atATime) || atATime < 1 || atATime > concurrencyMax) {
     throw refused('concurrency', `is not a whole number 1..${concurrencyMax}`)
   }

@@ -38,7 +38,7 @@ export function startWorker(
   given: WorkerOptions,
   place: Place,
 ): RunningWorker {
-  const options = checkOptions(given, settings.maxConcurrency)
+  const options = checkOptions(given, settings)
   const identity = newIdentity('process', place.hostname, place.name, options.queues)
   const safe = withSafeReport(ports)
   return new Worker({ ports: safe, settings, options, identity, pace: newPace(), leavesWhenIdleMs: null })
@@ -59,7 +59,7 @@ const idleMs = 5000
  * soft stop ends it, whose waits are fitted into what is left.
  */
 export function invocationWorker(settings: Settings, given: WorkerOptions, place: Place) {
-  const options = checkOptions(given, settings.maxConcurrency)
+  const options = checkOptions(given, settings)
   const identity = newIdentity('lambda', place.hostname, place.name, options.queues)
   const pace = newPace()
   return (ports: WorkerPorts, remainingMs: () => number) =>

@@ -8,10 +8,11 @@ const actor = (name: string, queue = 'default') => defineActor({ name, queue, pa
 const mail = actor('send-mail', 'mail').run(() => 1)
 const bill = actor('send-bill', 'mail').run(() => 1)
 const other = actor('other').run(() => 1)
+const settings = { maxConcurrency: 8, queues: [] }
 
 function fieldOf(options: unknown): string | undefined {
   try {
-    checkOptions(options as never, 8)
+    checkOptions(options as never, settings)
     return 'accepted'
   } catch (error) {
     expect(error).toMatchObject({ code: 'OPTION_INVALID' })
@@ -21,10 +22,16 @@ function fieldOf(options: unknown): string | undefined {
 
 describe("a worker's options", () => {
   it('are by default the queues of its actors, each once, and the concurrency of the settings', () => {
-    expect(checkOptions({ actors: [mail, bill, other] }, 8)).toMatchObject({
+    expect(checkOptions({ actors: [mail, bill, other] }, settings)).toMatchObject({
       queues: ['mail', 'default'],
       concurrency: 8,
     })
+  })
+
+  it('take the queues of the settings before those of its actors, and its own before both', () => {
+    const said = { ...settings, queues: ['bulk', 'mail'] }
+    expect(checkOptions({ actors: [mail] }, said).queues).toEqual(['bulk', 'mail'])
+    expect(checkOptions({ actors: [mail], queues: ['own'] }, said).queues).toEqual(['own'])
   })
 
   it.each([
