@@ -1,4 +1,5 @@
 import { TaskQError, WrongTargetError } from '../core/errors.ts'
+import { roleName } from '../core/names.ts'
 import type { Settings } from '../core/read-settings.ts'
 import { type BatchOpening, type Connection, type Queryable, runOn } from '../sql/connection.ts'
 import { classify, clientTimeoutCode, codeOf } from '../sql/failures.ts'
@@ -90,13 +91,15 @@ async function inOneTransaction(
   }
 }
 
-function opening({ batchLockTimeoutMs, installationId, environment }: Settings): BatchOpening {
+function opening(settings: Settings): BatchOpening {
+  const { batchLockTimeoutMs, installationId, environment } = settings
   return {
     lock: null,
     statementTimeoutMs: chunkTimeoutMs,
     lockTimeoutMs: batchLockTimeoutMs,
     idleTimeoutMs: chunkTimeoutMs,
     transactionTimeoutMs,
+    role: roleName(settings, 'client'),
     target: { installationId, environment },
   }
 }

@@ -24,6 +24,24 @@ export function lockName(purpose: string, schema: string): string {
   return `taskq:${purpose}:${schema}`
 }
 
+/** The parts that a login can be given: what each may do stands in shared/db/roles.ts. */
+export const roleParts = ['client', 'worker', 'maintenance', 'reader'] as const
+
+export type RolePart = (typeof roleParts)[number]
+
+/**
+ * The database role of one part. Roles belong to the whole cluster, so the prefix tells deployments apart.
+ *
+ * @example
+ * roleName({ schemaName: 'taskq', rolePrefix: undefined }, 'client') // 'taskq_client'
+ */
+export function roleName(
+  { schemaName, rolePrefix }: { readonly schemaName: string; readonly rolePrefix: string | undefined },
+  part: RolePart,
+): string {
+  return `${rolePrefix ?? schemaName}_${part}`
+}
+
 /** Bytes of a text as Postgres stores it. */
 export function byteLength(text: string): number {
   let bytes = 0

@@ -36,6 +36,11 @@ export const settingsTable = {
     isValid: isSchemaName,
     doc: 'The schema that holds everything. Two schemas in one database never meet.',
   }),
+  rolePrefix: optionalText({
+    range: 'a lower-case identifier of at most 48 bytes',
+    isValid: isSchemaName,
+    doc: 'Begins the names of the database roles, which a cluster shares; the schema’s name where absent.',
+  }),
   environment: optionalText({
     range: 'a name',
     doc: 'Pinned by the stack; a database that says otherwise is the wrong target.',

@@ -9,7 +9,8 @@ import { quoteIdentifier, quoteLiteral } from '../sql/statement.ts'
  *
  * Settings and lock stand in the target list: where no installation matches, neither is touched. In the
  * WHERE clause the lock would be taken all the same. `transaction_timeout` is set to 0 first, because a
- * running one is not armed anew, and only where the server has it.
+ * running one is not armed anew, and only where the server has it. The role comes last: the transaction has
+ * no more rights than its part needs, whoever logged in.
  */
 export const beginText = 'begin isolation level read committed read write'
 export const chainText = 'commit and chain'
@@ -35,7 +36,12 @@ export function openingText(schema: string, opening: BatchOpening): string {
       then ${local('transaction_timeout', '0')}
         || ${local('transaction_timeout', `${opening.transactionTimeoutMs}ms`)}
     end,
-    ${lock} as locked
+    ${lock} as locked${
+      opening.role === undefined
+        ? ''
+        : `,
+    ${assume(opening.role)}`
+    }
   from ${quoteIdentifier(schema)}.installation
   where ${pins.length === 0 ? 'true' : pins.join(' and ')}`
 }
@@ -46,6 +52,13 @@ export function openingText(schema: string, opening: BatchOpening): string {
  * took 24 s instead of 4 s. Without bitmaps it walks the index in its order.
  */
 const walkTheIndex = local('enable_bitmapscan', 'off')
+
+/** Assumes a role where it exists and the login may: on 16 and later, memberships say so each by itself. */
+function assume(role: string): string {
+  const right = `case when current_setting('server_version_num')::int >= 160000 then 'SET' else 'MEMBER' end`
+  return `(select set_config('role', rolname, true) from pg_catalog.pg_roles
+      where rolname = ${quoteLiteral(role)} and pg_has_role(oid, ${right}))`
+}
 
 function local(setting: string, value: string): string {
   return `set_config('${setting}', ${quoteLiteral(value)}, true)`

@@ -9,6 +9,8 @@ export interface BatchOpening {
   readonly idleTimeoutMs: number
   /** Stands on servers that have `transaction_timeout` (17 and later). */
   readonly transactionTimeoutMs: number
+  /** The role that its transaction assumes where the login is a member; absent: it stays the login. */
+  readonly role?: string
   /** False: its commit does not wait for the server's disk. Absent or true: it does as the server is set. */
   readonly flushes?: boolean
   readonly target: Target

@@ -1,4 +1,4 @@
-import { lockName } from '../core/names.ts'
+import { lockName, roleName } from '../core/names.ts'
 import type { BatchOpening } from '../sql/connection.ts'
 import type { Sweep } from './define.ts'
 import type { DrainPlan } from './drain.ts'
@@ -55,6 +55,7 @@ export function openingOf(sweep: Sweep, { settings }: RunRequest): BatchOpening 
     lockTimeoutMs: settings.batchLockTimeoutMs,
     idleTimeoutMs: settings.idleInTransactionTimeoutMs,
     transactionTimeoutMs: statementTimeoutMs + transactionSlackMs,
+    role: roleName(settings, 'maintenance'),
     flushes: sweep.flushes,
     target: { installationId: settings.installationId, environment: settings.environment },
   }

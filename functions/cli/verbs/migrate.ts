@@ -23,10 +23,10 @@ export const migrateVerb: Verb = {
 
 /** `{schema, version, applied: [file]}` */
 async function apply(connection: ScriptConnection, { settings }: Call): Promise<Answer> {
-  const { installationId, environment, deploymentId } = settings
+  const { installationId, environment, deploymentId, rolePrefix } = settings
   const purposes = sweeps.map(sweep => sweep.purpose)
   const report = await migrate(connection, {
-    installation: { installationId, environment, deploymentId, purposes },
+    installation: { installationId, environment, deploymentId, rolePrefix, purposes },
   })
   const done = report.applied.length === 0 ? 'nothing to do' : `applied ${report.applied.join(', ')}`
   return { json: report, text: `schema ${report.schema} is at version ${report.version}: ${done}` }

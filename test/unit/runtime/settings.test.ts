@@ -23,6 +23,7 @@ const texts: Partial<Record<Key, fc.Arbitrary<unknown>>> = {
   databaseSecretArn: word.map(
     name => `arn:aws:secretsmanager:eu-central-1:111122223333:secret:${name}-AbCdEf`,
   ),
+  rolePrefix: word.filter(name => !name.startsWith('pg_')),
   databaseDriver: fc.constantFrom('auto', 'pg', 'neon'),
   schemaName: word.filter(name => !name.startsWith('pg_')),
   environment: word,

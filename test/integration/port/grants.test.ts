@@ -1,0 +1,164 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { readFunctions, readQueues, readWorkers } from '../../../functions/cli/verbs/status-statements.ts'
+import { createClient } from '../../../functions/entry/client.ts'
+import { runWorker } from '../../../functions/entry/worker.ts'
+import { type RolePart, roleParts } from '../../../shared/core/names.ts'
+import { codeOf } from '../../../shared/sql/failures.ts'
+import type { Sweep } from '../../../shared/sweeper/define.ts'
+import { sweeps } from '../../../shared/sweeps/index.ts'
+import { useDatabase } from '../../support/database.ts'
+import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
+import { type Login, makeLogin } from '../../support/logins.ts'
+import { settingsWith, sweepOnce } from '../../support/sweeping.ts'
+import { anything } from '../../support/working.ts'
+
+/** What each role may do, by table: all of it, in the words of the catalog. */
+const table: Readonly<Record<Exclude<RolePart, 'reader'>, string>> = {
+  client: 'actors insert select, installation select, jobs insert select',
+  worker: `actors select, installation select, job_attempts insert select, job_events insert,
+    jobs select update, queues insert select update, workers delete insert select update`,
+  maintenance: `installation select, job_attempts insert select, job_events insert, jobs select update,
+    sweep_state insert select update, workers select`,
+}
+const everyTable = `actors installation job_attempts job_events jobs queues schema_migrations
+  sweep_quarantine sweep_state workers`
+
+const database = useDatabase()
+const logins = new Map<RolePart, Login>()
+
+beforeAll(async () => {
+  for (const part of roleParts) logins.set(part, await makeLogin(database(), `in role taskq_${part}`))
+})
+afterAll(async () => {
+  for (const login of logins.values()) await login.drop()
+})
+beforeEach(() =>
+  database().rows('truncate taskq.jobs, taskq.job_events, taskq.workers, taskq.queues cascade'),
+)
+
+const loginOf = (part: RolePart) => logins.get(part) as Login
+const words = (text: string) => text.trim().split(/\s+/).join(' ')
+
+describe('a role', () => {
+  it.each(roleParts)('%s may do just this in the schema', async part => {
+    const held = await database().rows<{ on: string }>(
+      `select c.relname || ' ' || string_agg(lower(a.privilege_type), ' ' order by a.privilege_type) as on
+       from pg_class c, lateral aclexplode(c.relacl) a
+       where c.relnamespace = 'taskq'::regnamespace and a.grantee = 'taskq_${part}'::regrole
+       group by c.relname order by c.relname`,
+    )
+    const wanted =
+      part === 'reader'
+        ? words(everyTable).replaceAll(/\w+/g, '$& select').replaceAll('select ', 'select, ')
+        : table[part]
+    expect(held.map(({ on }) => on).join(', ')).toBe(words(wanted))
+  })
+
+  it.each(roleParts)('%s may use the schema, create nothing in it, and not log in', async part => {
+    const role = `'taskq_${part}'`
+    const [row] = await database().rows(`select has_schema_privilege(${role}, 'taskq', 'usage') as usage,
+      has_schema_privilege(${role}, 'taskq', 'create') as creates, rolcanlogin as enters
+      from pg_roles where rolname = ${role}`)
+    expect(row).toEqual({ usage: true, creates: false, enters: false })
+  })
+})
+
+/** The ways through the product, each with the parts that may go it; every other part is refused. */
+const paths: Record<
+  string,
+  { readonly open: readonly RolePart[]; readonly go: (login: Login) => Promise<unknown> }
+> = {
+  'enqueues a job': { open: ['client'], go: login => enqueueing(login, one => one.enqueue(anything(), {})) },
+  'enqueues jobs in a transaction': {
+    open: ['client'],
+    go: login =>
+      enqueueing(login, one => one.enqueueMany(anything(), ['a', 'b'], { idempotencyKey: String })),
+  },
+  'enqueues in SQL': {
+    open: ['client'],
+    go: async login => {
+      await database().rows(`insert into taskq.actors (actor) values ('test') on conflict do nothing`)
+      return (await login.connect()).script(`select from taskq.enqueue('test', '{}')`)
+    },
+  },
+  'reads a job': {
+    open: roleParts,
+    go: async login => {
+      const [id = ''] = await insertJobs(database(), pendingJob())
+      return enqueueing(login, one => one.getJob(id))
+    },
+  },
+  'claims, beats, settles, promotes and reclaims': { open: ['worker'], go: working },
+  'reads the status': {
+    open: ['reader'],
+    go: async login => {
+      const connection = await login.connect()
+      for (const statement of [readFunctions, readQueues, readWorkers])
+        await connection.run<unknown, { max: number }>(statement, { max: 10 })
+    },
+  },
+  ...Object.fromEntries(
+    sweeps.flatMap(sweep => [
+      [`runs ${sweep.purpose}`, { open: ['maintenance'], go: login => sweeping(login, sweep, false) }],
+      [
+        `counts for ${sweep.purpose}`,
+        { open: ['maintenance', 'worker', 'client', 'reader'], go: login => sweeping(login, sweep, true) },
+      ],
+    ]),
+  ),
+}
+
+async function enqueueing<T>(
+  login: Login,
+  call: (client: Awaited<ReturnType<typeof createClient>>) => Promise<T>,
+): Promise<T> {
+  const client = await createClient({ settings: settingsWith({ databaseUrl: login.url }) })
+  return call(client).finally(() => client.close())
+}
+
+/** A worker's whole life: a job of each kind that it or its repair has to do with. */
+async function working(login: Login): Promise<void> {
+  await insertJobs(database(), pendingJob())
+  await insertJobs(database(), scheduledJob({ due: true }))
+  await insertJobs(database(), {
+    ...lockedJob({ expired: true }),
+    retry_base: `interval '0'`,
+    retry_jitter: '0',
+  })
+  const settings = settingsWith({ databaseUrl: login.url, pollInterval: 50, heartbeatInterval: 50 })
+  let refusal: unknown
+  const worker = await runWorker({
+    actors: [anything().run(async () => undefined)],
+    settings,
+    report: ({ error }) => {
+      refusal ??= error
+    },
+  })
+  const open = () => database().rows(`select from taskq.jobs where status <> 'succeeded'`)
+  await expect
+    .poll(async () => refusal !== undefined || (await open()).length === 0, { timeout: 20_000 })
+    .toBe(true)
+  await worker.stop()
+  if (refusal !== undefined) throw refusal
+}
+
+async function sweeping(login: Login, sweep: Sweep, dryRun: boolean): Promise<void> {
+  await insertJobs(database(), { ...pendingJob({ overdue: true }) })
+  await insertJobs(database(), scheduledJob({ due: true }))
+  await insertJobs(database(), lockedJob({ expired: true }))
+  const result = await sweepOnce(database(), sweep, {
+    request: { dryRun },
+    ports: { connect: () => login.connect() },
+  })
+  expect(result).toMatchObject(dryRun ? { eligible: 1 } : { rows: 1 })
+}
+
+describe.each(Object.entries(paths))('%s', (_, { open, go }) => {
+  it.each(roleParts)('as %s', async part => {
+    const outcome = await go(loginOf(part)).then(
+      () => 'done',
+      error => codeOf(error) ?? error,
+    )
+    expect(outcome).toBe(open.includes(part) ? 'done' : '42501')
+  })
+})
