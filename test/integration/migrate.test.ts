@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { lockName } from '../../shared/core/names.ts'
 import { migrate, migrationStatus } from '../../shared/db/migrate.ts'
-import { type MigrationFile, migrationFiles } from '../../shared/db/migration-files.ts'
+import { migrationFile, migrationFiles } from '../../shared/db/migration-files.ts'
 import { openDatabase, type TestDatabase } from '../support/database.ts'
 
 const nobody = {
@@ -11,37 +11,28 @@ const nobody = {
   deploymentId: undefined,
   purposes: ['promotion'],
 }
-const file = (version: number, name: string, sql: string): MigrationFile => ({
-  version,
-  name,
-  sql,
-  checksum: sql,
-})
+const file = (version: number, name: string, sql: string) =>
+  migrationFile(`${String(version).padStart(4, '0')}_${name}.sql`, sql)
 
-function onEveryServer(name: string, check: (database: TestDatabase) => Promise<void>): void {
-  for (const server of inject('servers')) {
-    it(`${name} (Postgres ${server.version})`, async () => {
-      const database = await openDatabase(server)
-      await check(database).finally(() => database.close())
-    })
-  }
+function inDatabase(name: string, check: (database: TestDatabase) => Promise<void>): void {
+  it(name, async () => {
+    const database = await openDatabase()
+    await check(database).finally(() => database.close())
+  })
 }
 
 describe('migrate', () => {
-  onEveryServer(
-    'makes a second schema beside the first, and does nothing the second time',
-    async database => {
-      const connection = await database.connect({ schema: 'taskq_staging' })
-      const first = await migrate(connection, { installation: nobody })
-      expect(first.applied).toHaveLength(migrationFiles().length)
-      expect(await migrate(connection, { installation: nobody })).toMatchObject({ applied: [] })
-      expect((await migrationStatus(connection)).every(({ appliedAt }) => appliedAt !== null)).toBe(true)
-      const [counts] =
-        await database.rows(`select (select count(*)::int from taskq_staging.installation) as rows,
+  inDatabase('makes a second schema beside the first, and does nothing the second time', async database => {
+    const connection = await database.connect({ schema: 'taskq_staging' })
+    const first = await migrate(connection, { installation: nobody })
+    expect(first.applied).toHaveLength(migrationFiles().length)
+    expect(await migrate(connection, { installation: nobody })).toMatchObject({ applied: [] })
+    expect((await migrationStatus(connection)).every(({ appliedAt }) => appliedAt !== null)).toBe(true)
+    const [counts] =
+      await database.rows(`select (select count(*)::int from taskq_staging.installation) as rows,
       (select count(*)::int from taskq_staging.sweep_state) as functions`)
-      expect(counts).toEqual({ rows: 1, functions: 1 })
-    },
-  )
+    expect(counts).toEqual({ rows: 1, functions: 1 })
+  })
 
   it('run ten times at once, migrates once, and all ten succeed', async () => {
     const database = await openDatabase()
@@ -63,7 +54,9 @@ describe('migrate', () => {
     const files = [...migrationFiles(), bad]
     await expect(migrate(connection, { installation: nobody, files })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
-      message: expect.stringMatching(/0099_bad\.sql: division by zero.*rolled back.*again/),
+      message: expect.stringMatching(
+        /0099_bad\.sql: statement 2 of 2, line 1 .*: division by zero.*rolled back.*again/,
+      ),
     })
     expect(await database.rows(`select to_regclass('taskq_bad.half') as found`)).toEqual([{ found: null }])
     await database.close()
