@@ -1,0 +1,109 @@
+import { WrongTargetError } from '../core/errors.ts'
+import type { Settings } from '../core/read-settings.ts'
+import type { Connection } from '../sql/connection.ts'
+import { arg, schema, sql, statement } from '../sql/statement.ts'
+import { jsonb, text } from '../sql/types.ts'
+import type { Actor } from './define-actor.ts'
+import { callersError } from './failures.ts'
+import { storedDefinition } from './insert-jobs.ts'
+
+/** What a sync did; the actors by name. */
+export interface SyncReport {
+  readonly schema: string
+  readonly created: readonly string[]
+  readonly changed: readonly string[]
+  /** How many stood as they are defined already. */
+  readonly unchanged: number
+}
+
+const statementTimeoutMs = 10_000
+const transactionTimeoutMs = 15_000
+
+/**
+ * Stores actors as they are defined now, and the queues that they name. A row that is as it should be is not
+ * even locked, one that is no longer defined stays, and what an operator sets (a pause, a limit) is not
+ * touched. Rows are written in the order of their names, so that two syncs wait for each other in one order.
+ */
+export const storeActors = statement(
+  'sync-actors',
+  { actor: text, outcome: text },
+  sql`with given as materialized (
+    select g.name as actor, g.queue, g."maxAttempts" as max_attempts,
+      g."retryKind" as retry_kind, g."retryBackoff" as retry_backoff,
+      make_interval(secs => g."retryBaseMs" / 1000) as retry_base,
+      make_interval(secs => g."retryCapMs" / 1000) as retry_cap,
+      g."retryJitter" as retry_jitter
+    from jsonb_to_recordset(${arg('actors', jsonb)}) as g (
+      name text, queue text, "maxAttempts" int, "retryKind" text, "retryBackoff" text,
+      "retryBaseMs" float8, "retryCapMs" float8, "retryJitter" float8)
+  ), compared as materialized (
+    select g.*, case
+        when a.actor is null then 'created'
+        when (a.queue, a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter)
+          is distinct from
+          (g.queue, g.max_attempts, g.retry_kind, g.retry_backoff, g.retry_base, g.retry_cap, g.retry_jitter)
+          then 'changed'
+        else 'unchanged'
+      end as outcome
+    from given g
+    left join ${schema}.actors a on a.actor = g.actor
+  ), queues as (
+    insert into ${schema}.queues (name)
+    select distinct g.queue from given g order by g.queue
+    on conflict do nothing
+  ), stored as (
+    insert into ${schema}.actors (
+      actor, queue, max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
+    select c.actor, c.queue, c.max_attempts, c.retry_kind, c.retry_backoff, c.retry_base, c.retry_cap,
+      c.retry_jitter
+    from compared c
+    where c.outcome <> 'unchanged'
+    order by c.actor
+    -- Somebody who enqueued by an older definition may have been first, a moment ago.
+    on conflict (actor) do update set
+      queue = excluded.queue,
+      max_attempts = excluded.max_attempts,
+      retry_kind = excluded.retry_kind,
+      retry_backoff = excluded.retry_backoff,
+      retry_base = excluded.retry_base,
+      retry_cap = excluded.retry_cap,
+      retry_jitter = excluded.retry_jitter
+  )
+  select c.actor, c.outcome from compared c order by c.actor`,
+)
+
+/**
+ * Brings the stored actors to their definitions, in one transaction and one statement, against the
+ * installation that the settings pin. Errors: `WRONG_TARGET` and `NOT_MIGRATED`, with nothing written.
+ *
+ * @example
+ * await syncActors(connection, actorsIn(definitions), settings)
+ * // { schema: 'taskq', created: ['send-receipt'], changed: [], unchanged: 4 }
+ */
+export async function syncActors(
+  connection: Connection,
+  actors: readonly Actor[],
+  settings: Settings,
+): Promise<SyncReport> {
+  const { schemaName, batchLockTimeoutMs, idleInTransactionTimeoutMs, installationId, environment } = settings
+  const definitions = actors.map(({ name, queue, retry }) => ({ name, ...storedDefinition(queue, retry) }))
+  try {
+    const opened = await connection.openBatch({
+      lock: null,
+      statementTimeoutMs,
+      lockTimeoutMs: batchLockTimeoutMs,
+      idleTimeoutMs: idleInTransactionTimeoutMs,
+      transactionTimeoutMs,
+      target: { installationId, environment },
+    })
+    if (opened === 'wrong_target') throw new WrongTargetError(schemaName)
+    const rows = await connection.run(storeActors, { actors: definitions })
+    await connection.commit()
+    const named = (outcome: string) => rows.filter(row => row.outcome === outcome).map(row => row.actor)
+    const [created, changed] = [named('created'), named('changed')]
+    return { schema: schemaName, created, changed, unchanged: rows.length - created.length - changed.length }
+  } catch (error) {
+    await connection.rollback()
+    throw callersError(error)
+  }
+}
