@@ -74,7 +74,8 @@ export function boundLaws(subject: Subject): void {
       await insertDue(database, subject, 35)
       // The first ten changes do not happen, as if a claimer had been faster: the window was full, though.
       await database.rows('create sequence taken')
-      await database.rows(`create function take_away() returns trigger language plpgsql as $$ begin
+      await database.rows(`create function take_away() returns trigger language plpgsql
+          security definer as $$ begin
         if nextval('taken') <= 10 then return null; end if; return new; end $$`)
       await database.rows(`create trigger take_away before update on taskq.jobs for each row
         execute function take_away()`)

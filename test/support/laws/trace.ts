@@ -9,7 +9,8 @@ import type { Subject } from './subject.ts'
 export async function watchMoves(database: TestDatabase): Promise<void> {
   await database.rows(`create table moves (
     job_id uuid, from_state text, to_state text, tx xid8 default pg_current_xact_id())`)
-  await database.rows(`create function note_move() returns trigger language plpgsql as $$ begin
+  await database.rows(`create function note_move() returns trigger language plpgsql
+          security definer as $$ begin
     insert into moves (job_id, from_state, to_state) values (new.id, old.status, new.status);
     return new; end $$`)
   await database.rows(`create trigger note_move after update on taskq.jobs for each row
