@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type BuildOptions, build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type OutputFile } from 'esbuild'
 import { bundledFunctions, bundlesFolder } from './bundle-folders.ts'
+import { carried } from './carried.ts'
 
 const projectFolder = join(import.meta.dirname, '..')
 
@@ -12,12 +13,15 @@ export interface Bundle {
   readonly coldBytes: number
   /** Bytes of all files, the chunks included that are loaded only when needed. */
   readonly totalBytes: number
+  /** What it was made of, by path from the project's folder. */
+  readonly inputs: Metafile['inputs']
 }
 
 /**
- * Builds `bundles/<function>/index.mjs` for each function: the one build there is, used by synthesis, by the
- * tests and by `taskq dev`. The same sources give the same bytes, wherever they lie; a file that is as it
- * should be already is left alone, so that a build does not take it from another one's readers.
+ * Builds `bundles/<function>/index.mjs` for each function: the one build of functions, used by synthesis, by
+ * the tests, by `taskq dev` and by the package. The same sources give the same bytes, wherever they lie; a
+ * file that is as it should be already is left alone, so that a build does not take it from another one's
+ * readers.
  */
 export async function buildBundles(folder = bundlesFolder): Promise<Bundle[]> {
   return Promise.all(
@@ -35,9 +39,6 @@ export async function buildBundles(folder = bundlesFolder): Promise<Bundle[]> {
   )
 }
 
-const requireBanner =
-  "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);"
-
 function optionsOf(name: string): BuildOptions {
   return {
     absWorkingDir: projectFolder,
@@ -50,39 +51,15 @@ function optionsOf(name: string): BuildOptions {
     format: 'esm',
     platform: 'node',
     target: 'node24',
-    mainFields: ['module', 'main'],
     minify: true,
     // An error's class is part of what it says.
     keepNames: true,
     legalComments: 'none',
-    // The driver is CommonJS and requires Node's own modules, for which a module has no `require`.
-    banner: { js: requireBanner },
-    plugins: [oneConnection],
-    define: { EMBEDDED_MIGRATIONS: JSON.stringify(readMigrations()) },
+    ...carried(),
+    // Of sync alone: the user's module, which the user's project puts behind this name.
+    external: ['taskq-definitions'],
     logLevel: 'warning',
   }
-}
-
-/** Leaves out the driver's pool and its native twin: 16 kB that one connection never asks for. */
-const oneConnection: Plugin = {
-  name: 'one-connection',
-  setup(bundler) {
-    bundler.onResolve({ filter: /^(pg-pool|\.\/native)$/ }, ({ importer, path }) =>
-      /[\\/]pg[\\/]lib[\\/]index\.js$/.test(importer) ? { path, namespace: 'left-out' } : undefined,
-    )
-    bundler.onLoad({ filter: /./, namespace: 'left-out' }, () => ({ contents: 'module.exports = class {}' }))
-  },
-}
-
-/**
- * The migrations as `[file name, text]` pairs. Only a function that reads them carries them: where nothing
- * asks for the name, nothing is put in. The room of the database has the same reader for its own use; infra
- * must not reach the driver that stands in that room.
- */
-function readMigrations(): [string, string][] {
-  const folder = join(projectFolder, 'migrations')
-  const names = readdirSync(folder).filter(name => name.endsWith('.sql'))
-  return names.sort().map(name => [name, readFileSync(join(folder, name), 'utf8')])
 }
 
 function replaceFiles(folder: string, files: readonly OutputFile[]): void {
@@ -99,7 +76,7 @@ function replaceFiles(folder: string, files: readonly OutputFile[]): void {
   for (const name of present) if (!wanted.has(name)) rmSync(join(folder, name), { force: true })
 }
 
-function weigh(name: string, { outputs }: Metafile): Bundle {
+function weigh(name: string, { inputs, outputs }: Metafile): Bundle {
   const paths = Object.keys(outputs)
   const entry = paths.find(path => outputs[path]?.entryPoint === `functions/${name}.ts`)
   if (entry === undefined) throw new Error(`the build of ${name} has no entry`)
@@ -112,5 +89,5 @@ function weigh(name: string, { outputs }: Metafile): Bundle {
   }
   const bytes = (chosen: Iterable<string>) =>
     [...chosen].reduce((sum, path) => sum + (outputs[path]?.bytes ?? 0), 0)
-  return { name, coldBytes: bytes(cold), totalBytes: bytes(paths) }
+  return { name, coldBytes: bytes(cold), totalBytes: bytes(paths), inputs }
 }

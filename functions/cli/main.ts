@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { InvalidInputError } from '../../shared/core/errors.ts'
 import { readArguments } from './arguments.ts'
 import { type ExitCode, exitCodeOf, exitCodes, knownError } from './exit-code.ts'
@@ -17,6 +18,11 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
   const output = new Output(rest.includes('--json'))
   if (name === '--help' || name === 'help') {
     output.answer({ json: { verbs: verbs.map(verb => verb.name) }, text: overview(verbs) })
+    return exitCodes.done
+  }
+  if (name === '--version') {
+    const version = packageVersion()
+    output.answer({ json: { version }, text: version })
     return exitCodes.done
   }
   try {
@@ -45,6 +51,12 @@ async function perform(verb: Verb, argv: readonly string[], output: Output): Pro
   const answer = await verb.run(call)
   output.answer(answer)
   return answer.exitCode ?? exitCodes.done
+}
+
+/** From the manifest, which is two folders up from here, and from the compiled command in the package. */
+function packageVersion(): string {
+  const manifest = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
+  return (JSON.parse(manifest) as { version: string }).version
 }
 
 function unknownVerb(name: string): InvalidInputError {

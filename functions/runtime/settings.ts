@@ -24,3 +24,8 @@ export function environmentSettings(): Settings {
 export function unknownSettings(environment: Environment = process.env): string[] {
   return unknownVariables(environment).map(({ name, nearest }) => `${name} (nearest: ${nearest})`)
 }
+
+/** The server on which an application's tests are to make their queues; absent: one of their own. */
+export function testDatabaseUrl(): string | undefined {
+  return process.env['TASKQ_TEST_DATABASE_URL']
+}

@@ -1,10 +1,22 @@
 import * as z from 'zod/mini'
 import { formatDuration, parseDuration } from './durations.ts'
 
+/**
+ * What is asked of a setting's schema. Zod's own type would stand in the declarations of the package, and
+ * not everybody who reads those has zod.
+ */
+export interface TextSchema<T> {
+  safeParse(text: string): Read<T>
+}
+
+type Read<T> =
+  | { readonly success: true; readonly data: T; readonly error?: undefined }
+  | { readonly success: false; readonly error: { readonly issues: readonly { readonly message: string }[] } }
+
 /** One row of the settings table: how its text is read, written and described. */
 export interface Setting<T> {
   /** Reads the text of an environment variable. */
-  readonly schema: z.ZodMiniType<T, string>
+  readonly schema: TextSchema<T>
   /** Writes a value as the text that reads back to it. */
   readonly format: (value: T) => string
   /** The value's text where the variable is absent; undefined: the setting may be absent. */
@@ -19,7 +31,7 @@ type Described = { doc: string }
 type WithFallback = Described & { fallback: string }
 
 /** A text mapped to a value, refused with a reason where `read` returns undefined. */
-function readText<T>(read: (text: string) => T | undefined, reason: string): z.ZodMiniType<T, string> {
+function readText<T>(read: (text: string) => T | undefined, reason: string): TextSchema<T> {
   return z.pipe(
     z.string(),
     z.transform((text, context) => {

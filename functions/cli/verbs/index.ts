@@ -1,10 +1,9 @@
 import type { Verb } from '../verb.ts'
-import { demoVerb } from './demo.ts'
-import { devVerb } from './dev.ts'
 import { enqueueVerb } from './enqueue.ts'
 import { migrateVerb } from './migrate.ts'
 import { runVerb } from './run.ts'
 import { statusVerb } from './status.ts'
+import { verbsOfClone } from './verbs-of-clone.ts'
 
 /** Every verb, in the order of the help. */
-export const verbs: readonly Verb[] = [devVerb, demoVerb, migrateVerb, runVerb, enqueueVerb, statusVerb]
+export const verbs: readonly Verb[] = [...verbsOfClone, migrateVerb, runVerb, enqueueVerb, statusVerb]
