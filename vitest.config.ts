@@ -1,29 +1,42 @@
 import { defineConfig } from 'vitest/config'
+import { isMissing, modes } from './test/support/modes.ts'
+import { seesSameTests } from './test/support/same-tests.ts'
 
-/** The suites, and which of them need a database. `bench` never gates: only `npm run bench` runs it. */
+const globalSetup = ['test/support/global-postgres.ts']
+
+/** The suites that have no mode, and which of them need a database. */
 const suites = [
-  { name: 'tidy', database: false },
-  { name: 'unit', database: false },
-  { name: 'infra', database: false },
-  { name: 'integration', database: true },
-  { name: 'faults', database: true },
-  { name: 'e2e', database: true },
-]
-const bench = { name: 'bench', database: true }
-const wanted = process.argv.includes('bench') ? [bench] : suites
+  { name: 'tidy', globalSetup: [] },
+  { name: 'unit', globalSetup: [] },
+  { name: 'infra', globalSetup: [] },
+  { name: 'faults', globalSetup },
+  { name: 'e2e', globalSetup },
+].map(suite => ({ ...suite, include: [`test/${suite.name}/**/*.test.ts`] }))
+
+/**
+ * The integration suite, once a mode. One whose server is not installed is left out, which the report of the
+ * run says; where everything must run, it stays and fails.
+ */
+const inModes = modes
+  .filter(mode => process.env['CI'] === 'true' || !isMissing(mode))
+  .map(({ name, folders, exceptions = {} }) => ({
+    name,
+    include: folders.map(folder => `${folder}/**/*.test.ts`),
+    exclude: Object.keys(exceptions),
+    globalSetup,
+    setupFiles: ['test/support/neon-setup.ts'],
+  }))
+
+/** `bench` never gates: only `npm run bench` runs it. */
+const bench = { name: 'bench', include: ['test/bench/**/*.test.ts'], globalSetup }
 
 export default defineConfig({
   test: {
     // A missing or stale snapshot fails here as it does in CI; only `npm run gen` (or --update) writes one.
     update: 'none',
-    projects: wanted.map(({ name, database }) => ({
-      test: {
-        name,
-        include: [`test/${name}/**/*.test.ts`],
-        globalSetup: database ? ['test/support/global-postgres.ts'] : [],
-        testTimeout: 120_000,
-        hookTimeout: 120_000,
-      },
+    projects: (process.argv.includes('bench') ? [bench] : [...suites, ...inModes]).map(project => ({
+      plugins: project.name === 'integration' ? [seesSameTests()] : [],
+      test: { ...project, testTimeout: 120_000, hookTimeout: 120_000 },
     })),
   },
 })

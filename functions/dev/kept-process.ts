@@ -55,22 +55,29 @@ export function startKept({ program, args, folder, user, endsOn }: KeptOptions):
     rmSync(folder, { recursive: true, force: true })
   }
   const answersAt = async (url: string) => {
-    while (!(await isAnswered(url))) {
-      if (child.exitCode === null) await sleep(20)
-      else throw new Error(`${program} did not start:\n${logIn(folder)}`)
+    try {
+      await untilAnswered(url, () => child.exitCode === null)
+      child.unref()
+    } catch (cause) {
+      const said = logIn(folder)
+      await stop()
+      throw new Error(`${program} did not start:\n${said}`, { cause })
     }
-    child.unref()
   }
-  return {
-    stop,
-    answersAt: async url => {
-      try {
-        await answersAt(url)
-      } catch (error) {
-        await stop()
-        throw error
-      }
-    },
+  return { answersAt, stop }
+}
+
+/** Returns once a database answers at this URL; throws why not as soon as it is not worth another try. */
+export async function untilAnswered(url: string, isWorthAnotherTry: () => boolean): Promise<void> {
+  const asker = { url, schema: 'public', applicationName: 'taskq start' }
+  for (;;) {
+    try {
+      const connection = await connectPg({ ...asker, connectTimeoutMs: 5000, queryTimeoutMs: 5000 })
+      return await connection.close()
+    } catch (error) {
+      if (!isWorthAnotherTry()) throw error
+      await sleep(20)
+    }
   }
 }
 
@@ -81,17 +88,6 @@ export function serverFolder(name: string, user: User | undefined, parent = tmpd
   const folder = mkdtempSync(join(usable, `taskq-${name}-`))
   if (user !== undefined) chownSync(folder, user.uid, user.gid)
   return folder
-}
-
-async function isAnswered(url: string): Promise<boolean> {
-  const asker = { schema: 'public', applicationName: 'taskq start' }
-  try {
-    const connection = await connectPg({ url, ...asker, connectTimeoutMs: 5000, queryTimeoutMs: 5000 })
-    await connection.close()
-    return true
-  } catch {
-    return false
-  }
 }
 
 function logIn(folder: string): string {

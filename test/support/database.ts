@@ -1,38 +1,46 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
+import { connectBy, driverOf } from '../../functions/runtime/driver.ts'
+import type { Settings } from '../../shared/core/read-settings.ts'
 import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
-import { connectPg } from '../../shared/db/pg.ts'
-import { databaseUrl, type TestServer, templateName } from './global-postgres.ts'
+import { administer, databaseUrl } from './global-postgres.ts'
+import { settingsWith } from './sweeping.ts'
 
-/** A migrated database of a test file's own. */
+/** A migrated database of a test file's own, reached as the mode of its project says. */
 export interface TestDatabase {
+  /** The URL for what is under test. */
   readonly url: string
+  /** That URL and its driver, for a client, a worker or a function under test. */
+  readonly settings: Pick<Settings, 'databaseUrl' | 'databaseDriver'>
+  /** The URL for who looks on, and for migrations: past whatever the mode puts in between. */
+  readonly directUrl: string
+  /** The server's major version. */
   readonly version: number
-  /** Rows of any SQL, on a connection apart from those under test. */
+  /** Rows of any SQL, on a direct connection apart from those under test. */
   rows<Row = Record<string, unknown>>(text: string, values?: unknown[]): Promise<Row[]>
-  /** A connection of ours; closed at the file's end. */
-  connect(options?: { schema?: string; queryTimeoutMs?: number }): Promise<ScriptConnection>
-  /** A plain client, as a user's code has it; closed at the file's end. */
+  /** A connection of ours, the mode's way; closed at the file's end. */
+  connect(options?: {
+    schema?: string
+    queryTimeoutMs?: number
+    applicationName?: string
+  }): Promise<ScriptConnection>
+  /** A plain client, direct, as another application has it; closed at the file's end. */
   client(): Promise<pg.Client>
   close(): Promise<void>
 }
 
-/** The newest server, on which everything runs. */
-export function newestServer(): TestServer {
-  const [first] = inject('servers')
-  if (first === undefined) throw new Error('no server was started')
-  return first
-}
-
-/** Copies the migrated template, on the newest server unless another is named. */
-export async function openDatabase(server: TestServer = newestServer()): Promise<TestDatabase> {
+/** Copies the migrated template. */
+export async function openDatabase(): Promise<TestDatabase> {
+  const way = inject('way')
   const name = `test_${randomBytes(6).toString('hex')}`
-  await administer(server.url, `create database ${name} template ${templateName}`)
-  const url = databaseUrl(server.url, name)
+  await administer(way.directUrl, `create database ${name} template ${way.template}`)
+  const url = databaseUrl(way.url, name)
+  const directUrl = databaseUrl(way.directUrl, name)
+  const settings = { databaseUrl: url, databaseDriver: way.driver }
   const closers: (() => Promise<unknown>)[] = []
   const client = async () => {
-    const opened = new pg.Client({ connectionString: url })
+    const opened = new pg.Client({ connectionString: directUrl })
     opened.on('error', () => undefined)
     await opened.connect()
     closers.push(() => opened.end().catch(() => undefined))
@@ -41,33 +49,30 @@ export async function openDatabase(server: TestServer = newestServer()): Promise
   const observer = await client()
   return {
     url,
-    version: server.version,
+    settings,
+    directUrl,
+    version: way.version,
     client,
     rows: async (text, values) => (await observer.query(text, values)).rows,
-    connect: async ({ schema = 'taskq', queryTimeoutMs = 30_000 } = {}) => {
-      const connectTimeoutMs = 10_000
-      const connection = await connectPg({
-        url,
-        schema,
-        applicationName: 'under-test',
-        connectTimeoutMs,
-        queryTimeoutMs,
-      })
+    connect: async ({ schema = 'taskq', queryTimeoutMs = 30_000, applicationName = 'under-test' } = {}) => {
+      const connect = await connectBy(driverOf(settingsWith(settings), url))
+      const options = { url, schema, applicationName, connectTimeoutMs: 10_000, queryTimeoutMs }
+      const connection = await connect(options)
       closers.push(() => connection.close())
       return connection
     },
     close: async () => {
       for (const closer of closers) await closer()
-      await administer(server.url, `drop database if exists ${name} with (force)`)
+      await administer(way.directUrl, `drop database if exists ${name} with (force)`)
     },
   }
 }
 
 /** A database for all tests of a file, opened before them and dropped after. */
-export function useDatabase(server?: () => TestServer): () => TestDatabase {
+export function useDatabase(): () => TestDatabase {
   let database: TestDatabase | undefined
   beforeAll(async () => {
-    database = await openDatabase(server?.())
+    database = await openDatabase()
   })
   afterAll(async () => {
     await database?.close()
@@ -75,15 +80,5 @@ export function useDatabase(server?: () => TestServer): () => TestDatabase {
   return () => {
     if (database === undefined) throw new Error('the database is opened before the first test')
     return database
-  }
-}
-
-async function administer(url: string, text: string): Promise<void> {
-  const admin = new pg.Client({ connectionString: url })
-  await admin.connect()
-  try {
-    await admin.query(text)
-  } finally {
-    await admin.end()
   }
 }

@@ -1,70 +1,57 @@
-import { existsSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
 import type { TestProject } from 'vitest/node'
-import { type PostgresServer, startPostgres } from '../../functions/dev/postgres-server.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { connectPg } from '../../shared/db/pg.ts'
 import { sweeps } from '../../shared/sweeps/index.ts'
+import { isMissing, modeOf, type Way } from './modes.ts'
 
-/** A server that the tests run on: its major version and a superuser's URL. */
-export interface TestServer {
+/** What the tests of a project know of their mode. */
+export interface TestServer extends Omit<Way, 'stop'> {
+  /** The server's major version. */
   readonly version: number
-  readonly url: string
+  /** The migrated database that every test's own is a copy of. */
+  readonly template: string
 }
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    servers: readonly TestServer[]
+    way: TestServer
   }
 }
 
-/** Debian's 15: the oldest server that is supported, and one without `transaction_timeout`. */
-const debianBinaries = '/usr/lib/postgresql/15/bin'
-
-/** Nothing that a test stores outlives it, so nothing needs to reach the disk. */
-const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' }
-/** A measurement is of a server that keeps what it says, and that no checkpoint interrupts. */
-const durable = { shared_buffers: '1GB', max_wal_size: '8GB', checkpoint_timeout: '30min' }
-
-export const templateName = 'taskq_template'
-
+/** Starts what the project's mode needs, for as long as its tests run. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const given = process.env['TASKQ_TEST_DATABASE_URL']
-  const started: PostgresServer[] = []
-  const stop = () => Promise.all(started.map(server => server.stop())).then(() => undefined)
+  const mode = modeOf(project.name)
+  if (isMissing(mode)) throw new Error(`missing here: apt-get install ${mode.needs?.package}`)
+  const { stop, ...way } = await mode.start()
+  // A server that was given has others' databases too, and several projects use it at once.
+  const template = `taskq_template_${randomBytes(6).toString('hex')}`
+  const drop = () => administer(way.directUrl, `drop database if exists ${template}`)
   try {
-    const urls = given === undefined ? await startServers(started, project.name) : [given]
-    project.provide('servers', await Promise.all(urls.map(prepare)))
+    const version = await prepare(way.directUrl, template)
+    project.provide('way', { ...way, version, template })
   } catch (error) {
-    await stop()
+    await drop().finally(stop)
     throw error
   }
-  return stop
+  return async () => void (await drop().finally(stop))
 }
 
-async function startServers(started: PostgresServer[], suite: string): Promise<string[]> {
-  const settings = suite === 'bench' ? durable : fast
-  started.push(await startPostgres({ settings }))
-  if (suite === 'bench') return started.map(server => server.url)
-  if (existsSync(debianBinaries)) started.push(await startPostgres({ settings, binaries: debianBinaries }))
-  else if (process.env['CI'] === 'true')
-    throw new Error('Postgres 15 is missing: apt-get install postgresql-15')
-  else process.stderr.write('Postgres 15 is not tested here: apt-get install postgresql-15\n')
-  return started.map(server => server.url)
-}
-
-/** Migrates the template that every test file's database is a copy of. */
-async function prepare(url: string): Promise<TestServer> {
-  const admin = await connect(url)
-  await admin.script(`drop database if exists ${templateName}`)
-  await admin.script(`create database ${templateName}`)
-  const [row] = await admin.script(`select current_setting('server_version_num')::int / 10000 as version`)
-  await admin.close()
-  const template = await connect(databaseUrl(url, templateName))
+/** Migrates the template; answers with the server's major version. */
+async function prepare(url: string, template: string): Promise<number> {
+  await administer(url, `create database ${template}`)
+  const [row] = await administer(url, `select current_setting('server_version_num')::int / 10000 as version`)
+  const connection = await connect(databaseUrl(url, template))
   const purposes = sweeps.map(sweep => sweep.purpose)
   const pins = { installationId: undefined, environment: undefined, deploymentId: undefined }
-  await migrate(template, { installation: { ...pins, purposes } })
-  await template.close()
-  return { version: (row as { version: number }).version, url }
+  await migrate(connection, { installation: { ...pins, purposes } }).finally(() => connection.close())
+  return (row as { version: number }).version
+}
+
+/** Runs a text on a connection of its own. */
+export async function administer(url: string, text: string): Promise<unknown[]> {
+  const connection = await connect(url)
+  return connection.script(text).finally(() => connection.close())
 }
 
 const connect = (url: string) =>

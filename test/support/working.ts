@@ -31,7 +31,7 @@ export async function clientOn(
   database: TestDatabase,
   changed: Partial<Settings> = {},
 ): Promise<TaskQClient> {
-  const client = await createClient({ settings: settingsWith({ databaseUrl: database.url, ...changed }) })
+  const client = await createClient({ settings: settingsWith({ ...database.settings, ...changed }) })
   opened.push(client)
   return client
 }
@@ -43,7 +43,7 @@ export async function workerOn(
   options: Omit<RunWorkerOptions, 'actors' | 'settings'> & { settings?: Partial<Settings> } = {},
 ): Promise<RunningWorker> {
   const settings = settingsWith({
-    databaseUrl: database.url,
+    ...database.settings,
     pollInterval: 50,
     softStopTimeout: 500,
     ...options.settings,

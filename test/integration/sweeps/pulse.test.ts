@@ -1,4 +1,4 @@
-import { describe, expect, inject, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RunPorts } from '../../../shared/sweeper/ports.ts'
 import { expiredLocks } from '../../../shared/sweeps/expired_locks.ts'
 import { promotion } from '../../../shared/sweeps/promotion.ts'
@@ -125,17 +125,14 @@ describe('a pulsing function', () => {
       expect(result.pulses).toBeLessThanOrEqual(3)
     }))
 
-  it('leaves a job alone that never falls due, on every server', async () => {
-    for (const server of inject('servers')) {
-      const database = await openDatabase(server)
+  it('leaves a job alone that never falls due', () =>
+    inDatabase(async database => {
       await insertJobs(database, { status: `'scheduled'`, scheduled_at: `'infinity'` })
       await insertJobs(database, { ...lockedJob(), lock_expires_at: `'infinity'` })
       for (const sweep of [promotion, expiredLocks]) {
         expect(await sweepOnce(database, sweep, { request: scheduled })).toMatchObject({ outcome: 'drained' })
       }
-      await database.close()
-    }
-  })
+    }))
 
   it('leaves when a successor has started', () =>
     inDatabase(async database => {

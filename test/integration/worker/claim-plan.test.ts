@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { claim } from '../../../shared/worker/claim.ts'
 import { heartbeat } from '../../../shared/worker/heartbeat.ts'
 import { untilNextDue } from '../../../shared/worker/next-due.ts'
@@ -8,8 +8,8 @@ import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../..
 import { planOf, readsOfJobs } from '../../support/plans.ts'
 import { ending, worker1 } from '../../support/working.ts'
 
-describe.each(inject('servers'))("the worker's statements over 100,000 rows on Postgres $version", server => {
-  const database = useDatabase(() => server)
+describe("the worker's statements over 100,000 rows", () => {
+  const database = useDatabase()
   let running: string[] = []
 
   beforeAll(async () => {
@@ -79,33 +79,30 @@ describe.each(inject('servers'))("the worker's statements over 100,000 rows on P
   })
 })
 
-describe.each(inject('servers'))(
-  "the worker's statements over a few thousand rows on Postgres $version",
-  server => {
-    const database = useDatabase(() => server)
-    let running: string[] = []
+describe("the worker's statements over a few thousand rows", () => {
+  const database = useDatabase()
+  let running: string[] = []
 
-    beforeAll(async () => {
-      await insertJobs(database(), pendingJob(), 2000)
-      // As after a quiet night: the statistics know of no running job.
-      await database().rows('analyze')
-      running = await insertJobs(database(), lockedJob(), 1000)
-    })
+  beforeAll(async () => {
+    await insertJobs(database(), pendingJob(), 2000)
+    // As after a quiet night: the statistics know of no running job.
+    await database().rows('analyze')
+    running = await insertJobs(database(), lockedJob(), 1000)
+  })
 
-    // There a join that is free to choose would read the whole table: and keep that plan while it grows.
-    it('change the rows of a large batch by their key (B128)', async () => {
-      const { workerId } = worker1
-      const lane = { queues: ['default'], actors: ['test'], rotation: 0, workerId, leaseMs: 60_000 }
-      const settlements = running.map(id => ending({ id, attempt: 1, epoch: 1 }))
-      const plans = [
-        await planOf(database(), claim, { ...lane, batch: 1000 }, 'custom'),
-        await planOf(database(), settle, settleArgs(settlements, worker1, 86_400_000), 'custom'),
-      ]
-      for (const { nodes } of plans) expect(readsOfJobs(nodes).scans).not.toContain('Seq Scan')
-      expect(plans.map(({ nodes }) => readsOfJobs(nodes).indexes)).toEqual([
-        ['jobs_claim', 'jobs_pkey'],
-        ['jobs_pkey'],
-      ])
-    })
-  },
-)
+  // There a join that is free to choose would read the whole table: and keep that plan while it grows.
+  it('change the rows of a large batch by their key (B128)', async () => {
+    const { workerId } = worker1
+    const lane = { queues: ['default'], actors: ['test'], rotation: 0, workerId, leaseMs: 60_000 }
+    const settlements = running.map(id => ending({ id, attempt: 1, epoch: 1 }))
+    const plans = [
+      await planOf(database(), claim, { ...lane, batch: 1000 }, 'custom'),
+      await planOf(database(), settle, settleArgs(settlements, worker1, 86_400_000), 'custom'),
+    ]
+    for (const { nodes } of plans) expect(readsOfJobs(nodes).scans).not.toContain('Seq Scan')
+    expect(plans.map(({ nodes }) => readsOfJobs(nodes).indexes)).toEqual([
+      ['jobs_claim', 'jobs_pkey'],
+      ['jobs_pkey'],
+    ])
+  })
+})

@@ -1,11 +1,11 @@
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import { useDatabase } from '../../support/database.ts'
 import { insertJobs, type JobColumns, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { claimOn, worker1 } from '../../support/working.ts'
 
-describe.each(inject('servers'))('a claim on Postgres $version', server => {
-  const database = useDatabase(() => server)
+describe('a claim', () => {
+  const database = useDatabase()
   let connection: ScriptConnection
 
   beforeEach(async () => {

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { ClaimedJob } from '../../../shared/worker/claim.ts'
 import { heartbeat } from '../../../shared/worker/heartbeat.ts'
@@ -6,8 +6,8 @@ import { useDatabase } from '../../support/database.ts'
 import { insertJobs, type JobColumns, pendingJob } from '../../support/jobs.ts'
 import { claimOn, worker1, worker2 } from '../../support/working.ts'
 
-describe.each(inject('servers'))('a heartbeat on Postgres $version', server => {
-  const database = useDatabase(() => server)
+describe('a heartbeat', () => {
+  const database = useDatabase()
   let connection: ScriptConnection
 
   beforeEach(async () => {

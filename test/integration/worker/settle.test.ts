@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, inject, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { ClaimedJob } from '../../../shared/worker/claim.ts'
 import { useDatabase } from '../../support/database.ts'
@@ -6,8 +6,8 @@ import { insertJobs, type JobColumns, pendingJob } from '../../support/jobs.ts'
 import { fail, release, type SettleCase, settleCases } from '../../support/settle-cases.ts'
 import { claimOn, ending, settleOn, worker1 } from '../../support/working.ts'
 
-describe.each(inject('servers'))('a settle on Postgres $version', server => {
-  const database = useDatabase(() => server)
+describe('a settle', () => {
+  const database = useDatabase()
   let connection: ScriptConnection
 
   beforeEach(async () => {

@@ -142,20 +142,11 @@ describe('a worker that is told to stop', () => {
     await worker.done
     expect(await database().rows('select kind from taskq.workers')).toEqual([])
   })
-
-  it('leaves no connection behind (B063)', async () => {
-    const worker = await workerOn(database(), [actor.run(() => 1)])
-    await expect.poll(() => worker.health().found).toBe('empty')
-    await worker.stop()
-    const open = `select count(*)::int as n from pg_stat_activity
-      where application_name = 'taskq-worker' and datname = current_database()`
-    await expect.poll(() => database().rows(open)).toEqual([{ n: 0 }])
-  })
 })
 
 describe('a Lambda worker', () => {
   const handlerOf = (run: Handler<unknown>, changed = {}) => {
-    const settings = settingsWith({ databaseUrl: database().url, pollInterval: 50, ...changed })
+    const settings = settingsWith({ ...database().settings, pollInterval: 50, ...changed })
     return createWorkerHandler({ actors: [actor.run(run)], settings })
   }
   const within = (ms: number) => {
@@ -208,7 +199,7 @@ describe('a Lambda worker', () => {
   })
 
   it('fails its invocation, by name, for a wrong setting or option', async () => {
-    const unset = createWorkerHandler({ actors: [], settings: settingsWith({ databaseUrl: database().url }) })
+    const unset = createWorkerHandler({ actors: [], settings: settingsWith(database().settings) })
     await expect(unset({}, within(1000))).rejects.toMatchObject({ code: 'OPTION_INVALID', field: 'actors' })
   })
 })

@@ -8,7 +8,7 @@ import type { Subject } from './subject.ts'
 /**
  * The laws that every scheduled function must pass, given rows that it must take and rows that look like
  * them: what it does to rows, how much at a time, how it finds them, what happens when something goes wrong,
- * and what happens beside another start of itself. They run on every server that is there.
+ * and what happens beside another start of itself. They run in every mode.
  */
 export function laws(subject: Subject): void {
   moveLaws(subject)

@@ -31,6 +31,8 @@ async function explain(database: TestDatabase, { sweep }: Subject, mode: 'custom
   await connection.openBatch(openingOf(sweep, { trigger: 'manual', settings }))
   await connection.script(`set local plan_cache_mode = force_${mode}_plan; prepare deployed as ${text}`)
   const [row] = await connection.script(`explain (format json) execute deployed(${literals.join(', ')})`)
+  // It would stay in the session, which behind a pooler is the next client's.
+  await connection.script('deallocate deployed')
   await connection.rollback()
   return (row as { 'QUERY PLAN': { Plan: PlanNode; JIT?: unknown }[] })['QUERY PLAN'][0]
 }

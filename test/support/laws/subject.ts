@@ -1,4 +1,4 @@
-import { inject, it } from 'vitest'
+import { it } from 'vitest'
 import type { Sweep } from '../../../shared/sweeper/define.ts'
 import { openDatabase, type TestDatabase } from '../database.ts'
 import { insertJobs, type JobColumns } from '../jobs.ts'
@@ -16,16 +16,10 @@ export interface Subject {
 
 /** A law is a test with a database of its own. */
 export function law(name: string, check: (database: TestDatabase) => Promise<void>): void {
-  for (const server of inject('servers')) {
-    it(`${name} (Postgres ${server.version})`, async () => {
-      const database = await openDatabase(server)
-      try {
-        await check(database)
-      } finally {
-        await database.close()
-      }
-    })
-  }
+  it(name, async () => {
+    const database = await openDatabase()
+    await check(database).finally(() => database.close())
+  })
 }
 
 /** Inserts due rows, of every kind in turn; answers with their ids. */
