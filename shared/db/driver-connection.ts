@@ -30,11 +30,7 @@ interface Answer {
 /** The client of node-postgres, over a socket or through Neon's WebSocket: as much of it as is used. */
 export interface DriverClient {
   connect(): Promise<unknown>
-  query(query: {
-    readonly text: string
-    readonly values?: unknown[]
-    readonly query_timeout: number
-  }): Promise<Answer | Answer[]>
+  query(query: { readonly text: string; readonly values?: unknown[] }): Promise<Answer | Answer[]>
   end(): Promise<void>
   on(event: 'error', listener: (error: unknown) => void): unknown
   readonly connection: { readonly stream: { destroy(): void } }
@@ -46,6 +42,8 @@ export function clientConfig(options: ConnectOptions) {
     connectionString: options.url,
     application_name: options.applicationName,
     connectionTimeoutMillis: options.connectTimeoutMs,
+    // The driver's own clock, not the server's. Neon's driver does not heed it with a single query.
+    query_timeout: options.queryTimeoutMs,
     keepAlive: true,
   }
 }
@@ -72,7 +70,7 @@ export async function connectDriver(
   client: DriverClient,
   options: ConnectOptions,
 ): Promise<ScriptConnection> {
-  const connection = new DriverConnection(client, options)
+  const connection = new DriverConnection(client, options.schema)
   try {
     await client.connect()
     return connection
@@ -93,12 +91,10 @@ class DriverConnection implements ScriptConnection {
   readonly schema: string
   usable = true
   readonly #client: DriverClient
-  readonly #queryTimeoutMs: number
 
-  constructor(client: DriverClient, options: ConnectOptions) {
-    this.schema = options.schema
+  constructor(client: DriverClient, schema: string) {
+    this.schema = schema
     this.#client = client
-    this.#queryTimeoutMs = options.queryTimeoutMs
     // Without a listener, a server that ends an idle connection would end the process.
     client.on('error', () => {
       this.usable = false
@@ -152,11 +148,8 @@ class DriverConnection implements ScriptConnection {
   }
 
   async #send(text: string, values?: unknown[]): Promise<Answer | Answer[]> {
-    const query_timeout = this.#queryTimeoutMs
     try {
-      return await this.#client.query(
-        values === undefined ? { text, query_timeout } : { text, values, query_timeout },
-      )
+      return await this.#client.query(values === undefined ? { text } : { text, values })
     } catch (error) {
       throw this.#judge(asError(error))
     }
