@@ -16,6 +16,15 @@ export interface Installation {
 
 const literal = (value: string | undefined) => (value === undefined ? 'null' : quoteLiteral(value))
 
+/** Refuses a database that belongs to another installation, before anything is written to it. */
+export async function refuseOther(connection: ScriptConnection, installation: Installation): Promise<void> {
+  const table = `${quoteIdentifier(connection.schema)}.installation`
+  const [found] = await connection.script(`select to_regclass(${quoteLiteral(table)}) is not null as found`)
+  if (!(found as { found: boolean }).found) return
+  const [row] = await connection.script(`select installation_id::text, environment from ${table}`)
+  if (row !== undefined) checkPins(row as StoredInstallation, installation)
+}
+
 /**
  * Writes the installation's row where there is none, and otherwise holds the deployment to it. A new
  * deployment id clears every latched breaker: whoever deploys has looked. The roles of a schema that is newer

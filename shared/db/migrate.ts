@@ -1,7 +1,7 @@
 import { isTaskQError, TaskQError } from '../core/errors.ts'
 import { codeOf } from '../sql/failures.ts'
 import type { ScriptConnection } from './driver-connection.ts'
-import { type Installation, settle } from './installation.ts'
+import { type Installation, refuseOther, settle } from './installation.ts'
 import { buildMigration } from './migration-build.ts'
 import { migrationFailure, runStatements } from './migration-failure.ts'
 import { type MigrationFile, migrationFiles } from './migration-files.ts'
@@ -9,8 +9,8 @@ import { locked } from './migration-lock.ts'
 import { appliedMigrations, bootstrap, isMissing, record } from './migration-record.ts'
 import type { RolesReport } from './roles.ts'
 
-/** How files are applied. */
-export interface ApplyOptions {
+export interface MigrateOptions {
+  readonly installation: Installation
   readonly files?: readonly MigrationFile[]
   /** How long to wait for another migration, in milliseconds, before its holder is named; a minute. */
   readonly lockWaitMs?: number
@@ -18,10 +18,6 @@ export interface ApplyOptions {
   readonly openSecond?: () => Promise<ScriptConnection>
   /** Is told of each file that is missing, before it is applied. */
   readonly onFile?: (file: string) => void
-}
-
-export interface MigrateOptions extends ApplyOptions {
-  readonly installation: Installation
 }
 
 export interface MigrateReport {
@@ -51,6 +47,7 @@ const lockWaitMsDefault = 60_000
 export async function migrate(connection: ScriptConnection, options: MigrateOptions): Promise<MigrateReport> {
   const { files = migrationFiles(), lockWaitMs = lockWaitMsDefault, installation } = options
   const applied: string[] = []
+  await told(undefined, () => refuseOther(connection, installation))
   for (const file of files) if (await apply(connection, file, options)) applied.push(file.file)
   const version = files.at(-1)?.version ?? 0
   const settled = () => locked(connection, lockWaitMs, () => settle(connection, installation, version))
@@ -65,9 +62,13 @@ const notThereYet = ['42P01', '3F000', '42883', '42703', '42704']
  * Runs the missing files that need no transaction before a deployment, which then finds them done: a long build
  * need not fit into its time. What needs something that is not there yet is left to the deployment.
  */
-export async function prebuild(connection: ScriptConnection, options: ApplyOptions): Promise<PrebuildReport> {
-  const { files = migrationFiles() } = options
+export async function prebuild(
+  connection: ScriptConnection,
+  options: MigrateOptions,
+): Promise<PrebuildReport> {
+  const { files = migrationFiles(), installation } = options
   const applied: string[] = []
+  await told(undefined, () => refuseOther(connection, installation))
   const left: { file: string; reason: string }[] = []
   for (const file of files.filter(each => !each.isTransactional)) {
     try {
@@ -92,7 +93,7 @@ export async function migrationStatus(connection: ScriptConnection, files = migr
 }
 
 /** Applies a file where it is missing; whether it was. */
-function apply(connection: ScriptConnection, file: MigrationFile, options: ApplyOptions): Promise<boolean> {
+function apply(connection: ScriptConnection, file: MigrationFile, options: MigrateOptions): Promise<boolean> {
   const { lockWaitMs = lockWaitMsDefault } = options
   const step = async () => {
     const applied = await appliedMigrations(connection)
@@ -112,7 +113,7 @@ function apply(connection: ScriptConnection, file: MigrationFile, options: Apply
 async function applyOutside(
   connection: ScriptConnection,
   file: MigrationFile,
-  { openSecond, lockWaitMs = lockWaitMsDefault }: ApplyOptions,
+  { openSecond, lockWaitMs = lockWaitMsDefault }: MigrateOptions,
 ): Promise<void> {
   if (openSecond === undefined) {
     const reason = 'runs outside a transaction, for which migrate needs the option openSecond'

@@ -107,10 +107,11 @@ describe('migrate', () => {
       installation: { ...nobody, installationId: mine, environment: 'production' },
     })
     for (const pins of [{ installationId: other }, { environment: 'staging' }]) {
-      await expect(migrate(connection, { installation: { ...nobody, ...pins } })).rejects.toMatchObject({
-        code: 'WRONG_TARGET',
-      })
+      const files = [...migrationFiles(), file(99, 'newer', 'create table {schema}.newer ()')]
+      const installation = { ...nobody, ...pins }
+      await expect(migrate(connection, { installation, files })).rejects.toMatchObject({ code: 'WRONG_TARGET' })
     }
+    expect(await database.rows(`select to_regclass('taskq_pins.newer') as made`)).toEqual([{ made: null }])
     const adopt = migrate(connection, { installation: { ...nobody, installationId: other } })
     await expect(adopt).rejects.toThrow(`set the prop installationId to "${mine}"`)
     await database.close()
