@@ -25,6 +25,8 @@ describe('exit code 2: usage or settings, named on stderr, nothing written', () 
     [['enqueue', 'send', '--payload', '1', '--delay', '5'], 'OPTION_INVALID: --delay'],
     [['enqueue', 'send', '--payload', '1', '--priority', 'high'], 'USAGE: --priority'],
     [['enqueue', 'send', '--many', '--key', 'k'], 'USAGE: --key'],
+    [['enqueue', 'send', '--many'], 'USAGE: --many: stdin holds no line'],
+    [['migrate', '--prebuild', '--status'], 'USAGE: --prebuild'],
   ])('taskq %j', async (args, said) => {
     await dueJobs(1)
     const ended = await run(...args)

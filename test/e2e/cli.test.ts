@@ -24,6 +24,13 @@ describe('exit code 0: the answer, as one object with --json', () => {
     })
   })
 
+  test('migrate --prebuild, where no build is missing', async () => {
+    expect(await run('migrate', '--prebuild', '--json')).toMatchObject({
+      code: 0,
+      json: { schema: 'taskq', applied: [], left: [] },
+    })
+  })
+
   test('run: the object of the Lambda', async () => {
     await dueJobs(250)
     expect(await run('run', 'promotion', '--json', '--max-batches', '1')).toMatchObject({

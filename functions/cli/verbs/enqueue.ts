@@ -12,7 +12,7 @@ export const enqueueVerb: Verb = {
   words: ['ACTOR'],
   flags: {
     payload: { value: 'JSON|@FILE|-', doc: 'the payload, the file that holds it, or - for stdin' },
-    many: { doc: 'read one JSON payload a line from stdin' },
+    many: { doc: 'read one JSON payload a line from stdin, at least one' },
     queue: { value: 'NAME', doc: "another queue than the actor's" },
     delay: { value: 'DURATION', doc: 'due after so long: 250ms, 90s, 5m, 7d' },
     key: { value: 'TEXT', doc: 'idempotency key: the first job with it is the only one' },
@@ -54,6 +54,9 @@ async function enqueueMany(call: Call): Promise<Answer> {
   const payloads = lines.flatMap((line, index) =>
     line.trim() === '' ? [] : [parse(line, `line ${index + 1}`)],
   )
+  if (payloads.length === 0) {
+    throw new InvalidInputError('USAGE', '--many', 'stdin holds no line: there is nothing to enqueue')
+  }
   const options: EnqueueManyOptions = sharedOptions(call)
   const enqueued = await withClient(call, client =>
     client.enqueueMany(call.words[0] ?? '', payloads, options),

@@ -3,7 +3,15 @@ import { enqueueVerb } from './enqueue.ts'
 import { migrateVerb } from './migrate.ts'
 import { runVerb } from './run.ts'
 import { statusVerb } from './status.ts'
+import { syncVerb } from './sync.ts'
 import { verbsOfClone } from './verbs-of-clone.ts'
 
 /** Every verb, in the order of the help. */
-export const verbs: readonly Verb[] = [...verbsOfClone, migrateVerb, runVerb, enqueueVerb, statusVerb]
+export const verbs: readonly Verb[] = [
+  ...verbsOfClone,
+  migrateVerb,
+  syncVerb,
+  runVerb,
+  enqueueVerb,
+  statusVerb,
+]
