@@ -81,7 +81,7 @@ export async function untilAnswered(url: string, isWorthAnotherTry: () => boolea
   }
 }
 
-/** A new folder for a server's files, where its user can reach it: below `parent`, or else in the system's. */
+/** A new folder for a server's files: below `parent`, or in the system's where its user cannot reach that. */
 export function serverFolder(name: string, user: User | undefined, parent = tmpdir()): string {
   mkdirSync(parent, { recursive: true })
   const usable = user === undefined || isReachable(parent, user) ? parent : tmpdir()

@@ -22,7 +22,7 @@ export function findBinaries(folder?: string): Binaries {
   return { bin: folder ?? embedded(), user: serverUser() }
 }
 
-/** Whom a server is run as: root may not run one, so root asks somebody else; everybody else runs their own. */
+/** Whom a server is run as. Root may not run one, so root asks somebody else. */
 export function serverUser(): User | undefined {
   return process.getuid?.() === 0 ? unprivilegedUser() : undefined
 }

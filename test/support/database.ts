@@ -2,10 +2,9 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { afterAll, beforeAll, inject } from 'vitest'
 import { connectBy, driverOf } from '../../functions/runtime/driver.ts'
-import type { Settings } from '../../shared/core/read-settings.ts'
+import { readSettings, type Settings, writeSettings } from '../../shared/core/read-settings.ts'
 import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
 import { administer, databaseUrl } from './global-postgres.ts'
-import { settingsWith } from './sweeping.ts'
 
 /** A migrated database of a test file's own, reached as the mode of its project says. */
 export interface TestDatabase {
@@ -55,7 +54,7 @@ export async function openDatabase(): Promise<TestDatabase> {
     client,
     rows: async (text, values) => (await observer.query(text, values)).rows,
     connect: async ({ schema = 'taskq', queryTimeoutMs = 30_000, applicationName = 'under-test' } = {}) => {
-      const connect = await connectBy(driverOf(settingsWith(settings), url))
+      const connect = await connectBy(driverOf(readSettings(writeSettings(settings)), url))
       const options = { url, schema, applicationName, connectTimeoutMs: 10_000, queryTimeoutMs }
       const connection = await connect(options)
       closers.push(() => connection.close())
