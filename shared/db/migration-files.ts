@@ -67,7 +67,7 @@ function isMarked(file: string, sql: string): boolean {
 function indexBuiltBy(file: string, { text, line }: FileStatement): string[] {
   if (!/^create\s+(unique\s+)?index\b/i.test(text)) return []
   const [, , name] =
-    /^create\s+(unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s/i.exec(text) ?? []
+    /^create\s+(unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+(\w+)\s+on\b/i.exec(text) ?? []
   if (name !== undefined) return [name]
   throw new Error(`${file}:${line}: write "create index concurrently if not exists name": it must run again`)
 }

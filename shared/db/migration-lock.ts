@@ -60,7 +60,7 @@ async function takeLock(connection: ScriptConnection, lockWaitMs: number): Promi
  * A killed migrator whose statement runs would keep the lock until the statement ends: the server looks for
  * its client only when it has something to send. Some systems cannot look in between, and refuse to be told.
  */
-const noticeDeath = `case when version() ~ 'linux'
+const noticeDeath = `case when version() ~ 'linux|darwin|bsd'
   then set_config('client_connection_check_interval', '1s', true) end`
 
 /** Polls until a condition holds, and throws what is made when it has waited for long enough. */
