@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { InvalidInputError, TaskQError } from '../../shared/core/errors.ts'
 import { type Settings, variableName } from '../../shared/core/read-settings.ts'
+import { readSecret } from './secrets-manager.ts'
 
 /** Where the database is: by way of its pooler, and past it. Both hold a password: print neither. */
 export interface DatabaseUrls {
@@ -54,8 +55,6 @@ export function forgetSecret(settings: Settings): boolean {
 }
 
 async function fetchUrls(arn: string): Promise<DatabaseUrls> {
-  // A chunk of its own, larger than all the rest: a warm or configured start never loads it.
-  const { readSecret } = await import('./secrets-manager.ts')
   const text = await readSecret(arn).catch((error: unknown) => {
     const reason = error instanceof Error ? `${error.name}: ${error.message}` : String(error)
     throw new TaskQError('DATABASE_UNREACHABLE', `the secret ${arn} cannot be read: ${reason}`, {
