@@ -3,7 +3,12 @@ import { join } from 'node:path'
 import { sweeps } from '../shared/sweeps/index.ts'
 
 /** Every function that is deployed, named as its entry in functions/. */
-export const bundledFunctions: readonly string[] = [...sweeps.map(sweep => sweep.purpose), 'migrate']
+export const bundledFunctions: readonly string[] = [
+  ...sweeps.map(sweep => sweep.purpose),
+  'migrate',
+  'sync',
+  'smoke',
+]
 
 /**
  * Where the construct finds the bundles: beside the folder of this file, in the repository as in the package,

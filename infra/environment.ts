@@ -11,6 +11,7 @@ import {
   variableName,
 } from '../shared/core/read-settings.ts'
 import { bundledFunctions, bundlesFolder } from './bundle-folders.ts'
+import type { DatabaseSecrets } from './database-secrets.ts'
 
 /** Settings that the construct writes, each with what it takes it from. */
 const owned = {
@@ -21,6 +22,7 @@ const owned = {
   environment: 'the property environment',
   installationId: 'the property installationId',
   deploymentId: 'the construct itself, as the hash of bundles and settings',
+  queues: 'attachWorker and addWorker, for each worker',
 } as const
 
 type Owned = keyof typeof owned
@@ -63,16 +65,17 @@ export function checkSettings(given: SettingsProps, pins: Pins) {
 }
 
 /**
- * What tells one deployment from another: the bytes of all bundles and every literal setting. The same
- * sources and settings are the same deployment. What only the deployment itself will know is left out.
+ * What tells one deployment from another: the bytes of all bundles, every literal setting, and which secrets
+ * are read. The same are the same deployment. What only the deployment itself will know is left out.
  */
-export function deploymentIdOf(said: Partial<Settings>): string {
+export function deploymentIdOf(said: Partial<Settings>, secrets: DatabaseSecrets): string {
   const hash = createHash('sha256')
   for (const name of bundledFunctions) {
     const folder = join(bundlesFolder, name)
     for (const file of readdirSync(folder).sort())
       hash.update(`${name}/${file}\n`).update(readFileSync(join(folder, file)))
   }
-  const literals = Object.entries(said).filter(([, value]) => !Token.isUnresolved(value))
+  const arns = Object.entries(secrets).map(([role, { secretArn }]) => [`secret ${role}`, secretArn] as const)
+  const literals = [...Object.entries(said), ...arns].filter(([, value]) => !Token.isUnresolved(value))
   return hash.update(JSON.stringify(literals.sort())).digest('hex').slice(0, 16)
 }

@@ -1,128 +1,145 @@
-import { Duration, RemovalPolicy } from 'aws-cdk-lib'
-import { Effect, PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import { RemovalPolicy, Validations } from 'aws-cdk-lib'
+import { PolicyDocument, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import {
   ApplicationLogLevel,
   Architecture,
   Code,
+  type FunctionOptions,
   Function as LambdaFunction,
   LoggingFormat,
   Runtime,
   SystemLogLevel,
+  Tracing,
 } from 'aws-cdk-lib/aws-lambda'
+import { type BundlingOptions, NodejsFunction, OutputFormat } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { LogGroup, RetentionDays } from 'aws-cdk-lib/aws-logs'
-import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
 import { Construct } from 'constructs'
-import { InvalidInputError } from '../shared/core/errors.ts'
-import { type Settings, variableName } from '../shared/core/read-settings.ts'
-import type { Sweep } from '../shared/sweeper/define.ts'
 import { bundleFolder } from './bundle-folders.ts'
+import type { Size } from './function-sizes.ts'
+import { interfaceStatements, type Network } from './network.ts'
+import { eventAgeMax } from './rules.ts'
+import type { TaskQProps } from './taskq-props.ts'
 
-/** How much a function gets: memory buys its share of a processor, too. */
-export interface Size {
-  readonly memoryMb: number
-  readonly timeout: Duration
+/** What all functions of one queue have in common. */
+export interface Surroundings
+  extends Pick<TaskQProps, 'layers' | 'logEncryptionKey' | 'logRetention' | 'removalPolicy' | 'tracing'> {
+  readonly network?: Network | undefined
 }
 
-const pulsing: Size = { memoryMb: 128, timeout: Duration.seconds(120) }
-const draining: Size = { memoryMb: 256, timeout: Duration.seconds(60) }
-export const migrating: Size = { memoryMb: 256, timeout: Duration.minutes(14) }
-
-/** A pulsing function mostly sleeps; the others work and leave. */
-export function sizeOf(sweep: Sweep): Size {
-  return sweep.pulse === null ? draining : pulsing
-}
-
-/** An event that nobody took for a minute is stale: the next one says the same. */
-const eventAgeMax = Duration.seconds(60)
-
-export interface TaskFunctionProps {
-  /** The one name: of the bundle, and in what is shown. */
-  readonly name: string
+export interface FunctionProps {
   readonly description: string
   readonly size: Size
   readonly environment: Readonly<Record<string, string>>
-  readonly databaseSecret: ISecret
-  readonly logRetention?: RetentionDays | undefined
-  readonly removalPolicy?: RemovalPolicy | undefined
+  /** What its role allows, beside what every function needs. */
+  readonly statements: readonly PolicyStatement[]
+  readonly surroundings: Surroundings
 }
 
+/** The one name: of the bundle, and in what is shown. */
+export type TaskFunctionProps = FunctionProps & { readonly name: string }
+
 /**
- * One function: its bundle, its log group, and a role that may write there and read one secret, and nothing
- * else. It has no reserved concurrency: an overlap is safe, and a throttle would hide.
+ * One function of ours: its bundle, its log group, and a role that may write there and do what it is given,
+ * and nothing else. It has no reserved concurrency: an overlap is safe, and a throttle would hide.
  */
 export class TaskFunction extends Construct {
   readonly function: LambdaFunction
 
   constructor(scope: Construct, id: string, props: TaskFunctionProps) {
     super(scope, id)
-    const logGroup = new LogGroup(this, 'Log', {
-      retention: props.logRetention ?? RetentionDays.ONE_MONTH,
-      removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN,
-    })
     this.function = new LambdaFunction(this, 'Function', {
-      description: props.description,
-      code: Code.fromAsset(bundleFolder(props.name)),
-      handler: 'index.handler',
+      ...optionsOf(this, props),
       runtime: Runtime.NODEJS_24_X,
-      architecture: Architecture.ARM_64,
-      memorySize: props.size.memoryMb,
-      timeout: props.size.timeout,
-      environment: { ...props.environment },
-      role: roleOf(this, logGroup, props.databaseSecret),
-      logGroup,
-      loggingFormat: LoggingFormat.JSON,
-      systemLogLevelV2: SystemLogLevel.WARN,
-      // The platform filters nothing: metrics carry no level. The functions obey their own setting.
-      applicationLogLevelV2: ApplicationLogLevel.TRACE,
-      // The rule's next event is the retry. A second try of this one would land on top of it.
-      retryAttempts: 0,
-      maxEventAge: eventAgeMax,
+      handler: 'index.handler',
+      code: Code.fromAsset(bundleFolder(props.name)),
     })
   }
 }
 
-function roleOf(scope: Construct, logGroup: LogGroup, secret: ISecret): Role {
-  const statements = [
-    new PolicyStatement({
-      actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
-      resources: [logGroup.logGroupArn],
-    }),
-    new PolicyStatement({ actions: ['secretsmanager:GetSecretValue'], resources: [secret.secretArn] }),
-    ...decryptStatements(secret),
-  ]
-  return new Role(scope, 'Role', {
-    assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
-    inlinePolicies: { Own: new PolicyDocument({ statements }) },
+export type UserFunctionProps = FunctionProps & {
+  /** The module that exports `handler`. */
+  readonly entry: string
+  readonly bundling?: BundlingOptions | undefined
+}
+
+/** The driver is CommonJS and requires Node's own modules, for which a module has no `require`. */
+const requireBanner =
+  "import { createRequire as nodeRequire } from 'node:module'; const require = nodeRequire(import.meta.url);"
+
+/** A function with the user's code in it, which is therefore bundled in the user's project. */
+export class UserFunction extends Construct {
+  readonly function: NodejsFunction
+
+  constructor(scope: Construct, id: string, props: UserFunctionProps) {
+    super(scope, id)
+    this.function = new NodejsFunction(this, 'Function', {
+      ...optionsOf(this, props),
+      runtime: Runtime.NODEJS_24_X,
+      entry: props.entry,
+      awsSdkConnectionReuse: false,
+      bundling: {
+        format: OutputFormat.ESM,
+        target: 'node24',
+        mainFields: ['module', 'main'],
+        minify: true,
+        keepNames: true,
+        banner: requireBanner,
+        // What is deployed is what was built: the platform's own copy of the SDK changes when it likes.
+        externalModules: [],
+        ...props.bundling,
+      },
+    })
+  }
+}
+
+function optionsOf(scope: Construct, props: FunctionProps): FunctionOptions {
+  const { network, layers, tracing, logEncryptionKey, logRetention, removalPolicy } = props.surroundings
+  const logGroup = new LogGroup(scope, 'Log', {
+    retention: logRetention ?? RetentionDays.ONE_MONTH,
+    removalPolicy: removalPolicy ?? RemovalPolicy.RETAIN,
+    ...(logEncryptionKey && { encryptionKey: logEncryptionKey }),
   })
+  return {
+    description: props.description,
+    architecture: Architecture.ARM_64,
+    memorySize: props.size.memoryMb,
+    timeout: props.size.timeout,
+    environment: { ...props.environment },
+    role: roleOf(scope, logGroup, props),
+    logGroup,
+    loggingFormat: LoggingFormat.JSON,
+    systemLogLevelV2: SystemLogLevel.WARN,
+    // The platform filters nothing: metrics carry no level. The functions obey their own setting.
+    applicationLogLevelV2: ApplicationLogLevel.TRACE,
+    // The rule's next event is the retry. A second try of this one would land on top of it.
+    retryAttempts: 0,
+    maxEventAge: eventAgeMax,
+    ...network,
+    ...(layers && { layers: [...layers] }),
+    ...(tracing && { tracing }),
+  }
 }
 
-/** A secret under a key of the customer's own cannot be read without it. */
-function decryptStatements({ encryptionKey, env }: ISecret): PolicyStatement[] {
-  if (encryptionKey === undefined) return []
-  const throughSecretsManager = { 'kms:ViaService': `secretsmanager.${env.region}.amazonaws.com` }
-  return [
-    new PolicyStatement({
-      effect: Effect.ALLOW,
-      actions: ['kms:Decrypt'],
-      resources: [encryptionKey.keyArn],
-      conditions: { StringEquals: throughSecretsManager },
-    }),
-  ]
-}
-
-/** Room for a connection, a last batch and its retry, the report and the close. */
-const reserveMs = 15_000
-
-/** Refuses settings with which the platform would end a function before it ended by itself. */
-export function checkTimeout(sweep: Sweep, settings: Settings): void {
-  const { timeout } = sizeOf(sweep)
-  const windowMs = sweep.pulse === null ? 0 : settings.invocationWindow
-  const batchMs = settings[sweep.statementTimeout]
-  if (windowMs + 2 * batchMs + reserveMs <= timeout.toMilliseconds()) return
-  throw new InvalidInputError(
-    'SETTING_INVALID',
-    variableName('invocationWindow'),
-    `${windowMs} ms, twice ${variableName(sweep.statementTimeout)} ${batchMs} ms and ${reserveMs} ms ` +
-      `are more than the ${timeout.toSeconds()} s that ${sweep.purpose} may run`,
-  )
+function roleOf(
+  scope: Construct,
+  { logGroupArn }: LogGroup,
+  { statements, surroundings }: FunctionProps,
+): Role {
+  const { network, tracing = Tracing.DISABLED } = surroundings
+  const log = new PolicyStatement({
+    actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+    resources: [logGroupArn],
+  })
+  const own = [log, ...statements, ...interfaceStatements(network)]
+  const role = new Role(scope, 'Role', {
+    assumedBy: new ServicePrincipal('lambda.amazonaws.com'),
+    inlinePolicies: { Own: new PolicyDocument({ statements: own }) },
+  })
+  if (network !== undefined || tracing !== Tracing.DISABLED) {
+    Validations.of(role).acknowledge({
+      id: 'AwsSolutions-IAM5[Resource::*]',
+      reason: 'The actions of network interfaces and of X-Ray know no resource that a role could name.',
+    })
+  }
+  return role
 }

@@ -61,9 +61,14 @@ function propsOf(node: Node): TaskQProps {
   const read = (name: string) => node.tryGetContext(name) as string | undefined
   const databaseSecret = read('databaseSecretArn')
   if (databaseSecret === undefined) throw missingSecret()
-  const optional = ['schema', 'environment', 'installationId', 'settings'].map(name => [name, read(name)])
-  const given = optional.filter(([, value]) => value !== undefined)
-  return { databaseSecret, ...Object.fromEntries(given) }
+  const names = ['schema', 'environment', 'installationId', 'settings', 'databaseSecrets']
+  const given = names.map(name => [name, read(name)]).filter(([, value]) => value !== undefined)
+  const entry = read('definitions')
+  return {
+    databaseSecret,
+    ...Object.fromEntries(given),
+    ...(entry !== undefined && { definitions: { entry } }),
+  }
 }
 
 function missingSecret(): InvalidInputError {

@@ -1,86 +1,114 @@
-import { CfnOutput, Fn, type RemovalPolicy, Stack, Token } from 'aws-cdk-lib'
+import { CfnOutput, Duration, Fn, Stack } from 'aws-cdk-lib'
+import type { Connections, IConnectable } from 'aws-cdk-lib/aws-ec2'
+import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
-import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
+import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { Construct } from 'constructs'
-import { InvalidInputError } from '../shared/core/errors.ts'
-import { type Settings, variableName, writeSettings } from '../shared/core/read-settings.ts'
-import { sweeps } from '../shared/sweeps/index.ts'
-import { migrateBefore } from './deploy-order.ts'
-import { checkSettings, deploymentIdOf, type Pins, type SettingsProps } from './environment.ts'
-import { checkTimeout, migrating, type Size, sizeOf, TaskFunction } from './functions.ts'
-import { SweepRule } from './rules.ts'
+import { Access } from './access.ts'
+import { databaseSecretsOf } from './database-secrets.ts'
+import type { Smoke } from './deploy-order.ts'
+import { checkSettings, type Pins } from './environment.ts'
+import { type Surroundings, UserFunction } from './functions.ts'
+import { connectionsOf, networkOf } from './network.ts'
+import { queueFunctions } from './queue-functions.ts'
+import type { TaskQProps } from './taskq-props.ts'
+import { type AddWorkerProps, type AttachWorkerProps, Workers } from './workers.ts'
 
-export interface TaskQProps {
-  /** The secret with the database's URL, or its complete ARN. */
-  readonly databaseSecret: ISecret | string
-  /** The schema that holds everything; `taskq` where absent. */
-  readonly schema?: string
-  /** Pinned in the database by the first deployment; the stack's name where absent. */
-  readonly environment?: string
-  /** Settings by their names in camelCase; durations as text, such as `'90s'`. */
-  readonly settings?: SettingsProps
-  /** Adopts the installation that a database already has; else it is the UUID in the stack's own id. */
-  readonly installationId?: string
-  /** How long the functions' logs are kept; a month where absent. */
-  readonly logRetention?: RetentionDays
-  /** What becomes of the log groups when the stack goes; they are kept where absent. */
-  readonly removalPolicy?: RemovalPolicy
-}
+export type { AddWorkerProps, AttachWorkerProps, TaskQProps }
 
 /**
- * The queue's scheduled functions with their rules, roles and logs, migrated before they start.
+ * The queue's scheduled functions with their rules, roles and logs: migrated before they start, and asked
+ * whether they can work before a deployment counts as done.
  *
  * @example
- * new TaskQ(this, 'TaskQ', { databaseSecret, settings: { lockLease: '2m' } })
+ * const queue = new TaskQ(this, 'TaskQ', { databaseSecret, settings: { lockLease: '2m' } })
+ * queue.grantEnqueue(webhook)
+ * queue.addWorker('Mail', { entry: 'mail/worker.ts', queues: ['mail'] })
  */
-export class TaskQ extends Construct {
-  /** Every function by its name: a sweep's purpose, or `migrate`. */
+export class TaskQ extends Construct implements IConnectable {
+  /** By their names: a sweep's purpose, `migrate`, `smoke`, and `sync` where there are definitions. */
   readonly functions: Readonly<Record<string, LambdaFunction>>
+  readonly #access: Access
+  readonly #workers: Workers
+  readonly #surroundings: Surroundings
+  readonly #smoke: Smoke | undefined
 
   constructor(scope: Construct, id: string, props: TaskQProps) {
     super(scope, id)
-    const databaseSecret = secretOf(this, props.databaseSecret)
-    const pins = { ...pinsOf(this, props), databaseSecretArn: databaseSecret.secretArn }
+    const secrets = databaseSecretsOf(this, props.databaseSecret, props.databaseSecrets)
+    const pins = { ...pinsOf(this, props), databaseSecretArn: secrets.owner.secretArn }
     const { settings, said } = checkSettings(props.settings ?? {}, pins)
-    refuseUnknownPurposes(settings)
-    const environment = writeSettings({ ...said, deploymentId: deploymentIdOf(said) })
-    const { logRetention, removalPolicy } = props
-    const add = (name: string, description: string, size: Size) => {
-      const shared = { environment, databaseSecret, logRetention, removalPolicy }
-      return new TaskFunction(this, pascalCase(name), { name, description, size, ...shared })
+    this.#surroundings = { ...props, network: networkOf(this, props) }
+    const parts = {
+      settings,
+      said,
+      secrets,
+      surroundings: this.#surroundings,
+      definitions: props.definitions,
     }
-
-    const migrate = add('migrate', 'TaskQ: brings the schema to this version', migrating)
-    const added = sweeps.map(sweep => {
-      checkTimeout(sweep, settings)
-      const made = add(sweep.purpose, `TaskQ: ${sweep.title.toLowerCase()}`, sizeOf(sweep))
-      const isOff = settings.functionsOff.includes(sweep.purpose)
-      const rule = isOff ? [] : [new SweepRule(made, 'Start', sweep, made.function)]
-      return { purpose: sweep.purpose, made, rule }
-    })
-    const after = added.flatMap(({ made, rule }) => [made, ...rule])
-    migrateBefore(this, migrate.function, after)
-
-    this.functions = Object.fromEntries([
-      ...added.map(({ purpose, made }) => [purpose, made.function] as const),
-      ['migrate', migrate.function] as const,
-    ])
-    const names = Object.entries(this.functions).map(([name, made]) => [name, made.functionName])
+    const { all, ready, smoke } = queueFunctions(this, parts)
+    const { vpc, securityGroups = [], layers = [], logEncryptionKey } = props
+    const needed = [vpc, logEncryptionKey, ...securityGroups, ...layers].filter(each => each !== undefined)
+    this.functions = all
+    this.#smoke = smoke
+    this.#access = new Access({ said, secrets, needed })
+    this.#workers = new Workers(this.#access, settings, ready)
+    const names = Object.entries(all).map(([name, made]) => [name, made.functionName])
     new CfnOutput(this, 'FunctionNames', {
       description: 'The name of each function, by what it is for',
       value: Stack.of(this).toJsonString(Object.fromEntries(names)),
     })
   }
+
+  /** What stands for the functions in their network, to be let in by the database. */
+  get connections(): Connections {
+    return connectionsOf(this.#surroundings.network)
+  }
+
+  /**
+   * Lets a function, of any stack, enqueue: it may read the client's secret, and its environment says where
+   * the queue is. Another principal is given the right alone; {@link enqueueEnvironment} is the rest. A
+   * worker of this queue enqueues by its own secret, so for one there is nothing to do.
+   */
+  grantEnqueue(grantee: IGrantable): void {
+    if (!isFunction(grantee)) this.#access.grant('client', grantee)
+    else if (!this.#workers.has(grantee)) this.#access.give('client', grantee)
+  }
+
+  /** The environment of whatever enqueues and is no `lambda.Function`, such as a container. */
+  enqueueEnvironment(): Record<string, string> {
+    return this.#access.environment('client')
+  }
+
+  /**
+   * Makes a function, of any stack, a worker: started every minute by a rule of its own stack, with the right
+   * to read the worker's secret, and told what it serves.
+   */
+  attachWorker(worker: LambdaFunction, props: AttachWorkerProps): void {
+    this.#workers.attach(worker, props)
+  }
+
+  /** Adds a worker of which you write the code alone. */
+  addWorker(id: string, props: AddWorkerProps): NodejsFunction {
+    const { entry, bundling, environment = {}, memorySize = 256, timeout = Duration.minutes(5) } = props
+    const made = new UserFunction(this, id, {
+      description: `TaskQ: works on ${props.queues.join(', ')}`.slice(0, 256),
+      entry,
+      bundling,
+      size: { memoryMb: memorySize, timeout },
+      environment,
+      statements: [],
+      surroundings: this.#surroundings,
+    })
+    this.attachWorker(made.function, props)
+    this.#smoke?.after(made)
+    return made.function
+  }
 }
 
-/** A misspelt name would leave the function on that was to be off. */
-function refuseUnknownPurposes({ functionsOff }: Settings): void {
-  const purposes: string[] = sweeps.map(sweep => sweep.purpose)
-  const unknown = functionsOff.find(name => !purposes.includes(name))
-  if (unknown === undefined) return
-  const reason = `${unknown} is no function; there are ${purposes.join(', ')}`
-  throw new InvalidInputError('SETTING_INVALID', variableName('functionsOff'), reason)
+/** By what it can do, because two copies of the CDK have two classes. */
+function isFunction(grantee: IGrantable): grantee is LambdaFunction {
+  return 'addEnvironment' in grantee
 }
 
 /**
@@ -96,24 +124,4 @@ function pinsOf(scope: Construct, { schema, environment, installationId }: TaskQ
     environment: environment ?? stackName,
     installationId: installationId ?? uuid,
   }
-}
-
-const completeArn = /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/
-
-/** A role can name a secret only by its complete ARN: a partial one would need a wildcard. */
-function secretOf(scope: Construct, given: ISecret | string): ISecret {
-  const isComplete =
-    typeof given === 'string'
-      ? Token.isUnresolved(given) || completeArn.test(given)
-      : given.secretFullArn !== undefined
-  if (!isComplete) {
-    const reason = 'is not the complete ARN of a secret, with the six characters that end it'
-    throw new InvalidInputError('OPTION_INVALID', 'databaseSecret', reason)
-  }
-  return typeof given === 'string' ? Secret.fromSecretCompleteArn(scope, 'DatabaseSecret', given) : given
-}
-
-/** `ExpiredLocks` of `expired_locks`: as constructs are named. */
-function pascalCase(name: string): string {
-  return name.replaceAll(/(^|_)([a-z])/g, (_, _before, letter: string) => letter.toUpperCase())
 }

@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto'
+import { makeResource } from './custom-resource.ts'
+import { serveInvocations } from './invoke-endpoint.ts'
+import type { LocalEndpoint } from './local-endpoint.ts'
+import type { LocalFunction } from './local-functions.ts'
 import { LocalSandbox, type OnLine } from './local-sandbox.ts'
-import type { LocalFunction, LocalRule, LocalStack } from './local-stack.ts'
+import type { LocalRule, LocalStack } from './local-stack.ts'
 import { ruleSchedule } from './schedule-expression.ts'
-import { type SecretsEndpoint, serveSecrets } from './secrets-endpoint.ts'
+import { serveSecrets } from './secrets-endpoint.ts'
 
 export interface CloudOptions {
   readonly stack: LocalStack
@@ -28,23 +32,35 @@ const timerMsMax = 2 ** 31 - 1
  */
 export class LocalCloud {
   readonly #options: CloudOptions
-  readonly #secrets: SecretsEndpoint
+  /** By the variable that names each to a function. */
+  #endpoints: Readonly<Record<string, LocalEndpoint>> = {}
   readonly #sandboxes = new Map<string, LocalSandbox[]>()
   readonly #timers = new Map<LocalRule, NodeJS.Timeout>()
   #stopped = false
 
-  private constructor(options: CloudOptions, secrets: SecretsEndpoint) {
+  private constructor(options: CloudOptions) {
     this.#options = options
-    this.#secrets = secrets
   }
 
   static async start(options: CloudOptions): Promise<LocalCloud> {
-    return new LocalCloud(options, await serveSecrets(options.secrets))
+    const cloud = new LocalCloud(options)
+    cloud.#endpoints = {
+      AWS_ENDPOINT_URL_SECRETS_MANAGER: await serveSecrets(options.secrets),
+      AWS_ENDPOINT_URL_LAMBDA: await serveInvocations((name, event) => {
+        const definition = cloud.#named(name)
+        return definition && cloud.invoke(definition, event)
+      }),
+    }
+    return cloud
   }
 
-  /** Invokes what a deploy invokes, in its order; the first failure ends it, as it would fail the deploy. */
+  /** Invokes what a deployment invokes, in its order; the first failure ends it, as it would fail that. */
   async deploy(): Promise<void> {
-    for (const definition of this.#options.stack.triggers) await this.invoke(definition, {})
+    const { steps, scope } = this.#options.stack
+    for (const { definition, resource } of steps) {
+      const invoke = (event: unknown) => this.invoke(definition, event)
+      await (resource === undefined ? invoke({}) : makeResource(resource, scope, invoke))
+    }
   }
 
   /** What there is a function for. */
@@ -54,10 +70,13 @@ export class LocalCloud {
 
   /** The function for a purpose, as the stack's output names it. */
   functionOf(purpose: string): LocalFunction {
-    const name = this.#options.stack.names[purpose]
-    const found = [...this.#options.stack.functions.values()].find(each => each.name === name)
+    const found = this.#named(this.#options.stack.names[purpose])
     if (found === undefined) throw new Error(`the template has no function for ${purpose}`)
     return found
+  }
+
+  #named(name: string | undefined): LocalFunction | undefined {
+    return [...this.#options.stack.functions.values()].find(each => each.name === name)
   }
 
   #purposeOf(definition: LocalFunction): string {
@@ -88,13 +107,13 @@ export class LocalCloud {
     for (const rule of this.#options.stack.rules) this.#arm(rule, new Date(since.getTime() - 1), since)
   }
 
-  /** Ends rules first, then functions, then the secrets that they read. */
+  /** Ends rules first, then functions, then the endpoints that they use. */
   async stop(): Promise<void> {
     this.#stopped = true
     for (const timer of this.#timers.values()) clearTimeout(timer)
     const sandboxes = [...this.#sandboxes.values()].flat()
     await Promise.all(sandboxes.map(sandbox => sandbox.close(stopGraceMs)))
-    await this.#secrets.close()
+    await Promise.all(Object.values(this.#endpoints).map(endpoint => endpoint.close()))
   }
 
   #arm(rule: LocalRule, after: Date, since: Date): void {
@@ -148,6 +167,7 @@ export class LocalCloud {
 
   #environmentOf(definition: LocalFunction): Record<string, string> {
     const { region } = this.#options.stack.scope
+    const addresses = Object.entries(this.#endpoints).map(([name, { url }]) => [name, url])
     return {
       AWS_REGION: region,
       AWS_DEFAULT_REGION: region,
@@ -163,7 +183,7 @@ export class LocalCloud {
       // No account answers to these: whatever would reach for one fails instead of finding the user's own.
       AWS_ACCESS_KEY_ID: 'local',
       AWS_SECRET_ACCESS_KEY: 'local',
-      AWS_ENDPOINT_URL_SECRETS_MANAGER: this.#secrets.url,
+      ...Object.fromEntries(addresses),
       ...definition.environment,
     }
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
-import type { LocalFunction } from './local-stack.ts'
+import type { LocalFunction } from './local-functions.ts'
 import type { Failure, FromSandbox, ToSandbox } from './sandbox-messages.ts'
 
 /** A function that failed, as its caller would read it from Lambda. */

@@ -1,20 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { type DeployStep, readSteps } from './deploy-steps.ts'
 import { evaluateText, physicalName, type Resource, type Scope, TemplateRefusal } from './intrinsics.ts'
-
-/** A function of the template, with everything that its sandbox is told. */
-export interface LocalFunction {
-  readonly id: string
-  readonly name: string
-  readonly arn: string
-  /** The asset's folder: the bundle as it would be uploaded. */
-  readonly folder: string
-  /** `index.handler`. */
-  readonly handler: string
-  readonly environment: Readonly<Record<string, string>>
-  readonly timeoutMs: number
-  readonly memoryMb: number
-}
+import { type LocalFunction, readFunctions, resourcesOf } from './local-functions.ts'
 
 export interface LocalRule {
   readonly name: string
@@ -31,8 +19,8 @@ export interface LocalStack {
   /** Their physical names by what they are for: the stack's own output. */
   readonly names: Readonly<Record<string, string>>
   readonly rules: readonly LocalRule[]
-  /** The functions that a deploy invokes, in its order. */
-  readonly triggers: readonly LocalFunction[]
+  /** What a deployment invokes, in its order. */
+  readonly steps: readonly DeployStep[]
 }
 
 export interface StackPlace {
@@ -68,7 +56,7 @@ export function readStack(folder: string, place: StackPlace): LocalStack {
   )
   const functions = readFunctions(scope, new Map(assets))
   const names = readNames(template, scope)
-  return { scope, functions, names, rules: readRules(scope), triggers: readTriggers(scope, functions) }
+  return { scope, functions, names, rules: readRules(scope), steps: readSteps(scope, functions) }
 }
 
 /** The output that says, as JSON, which function is for what. */
@@ -97,48 +85,6 @@ function assetFolders(folder: string, file: string): [string, string][] {
   )
 }
 
-const resourcesOf = (scope: Scope, type: string) =>
-  Object.entries(scope.resources).filter(([, resource]) => resource.Type === type)
-
-function readFunctions(scope: Scope, assets: ReadonlyMap<string, string>): Map<string, LocalFunction> {
-  const functions = resourcesOf(scope, 'AWS::Lambda::Function').flatMap(([id, resource]) => {
-    const read = readFunction(id, resource, scope, assets)
-    return read === undefined ? [] : [[read.arn, read] as const]
-  })
-  return new Map(functions)
-}
-
-function readFunction(
-  id: string,
-  resource: Resource,
-  scope: Scope,
-  assets: ReadonlyMap<string, string>,
-): LocalFunction | undefined {
-  const properties = resource.Properties ?? {}
-  const code = properties['Code'] as { S3Key?: unknown } | undefined
-  // CDK's own machinery, such as the function behind a trigger, is no business of ours.
-  if (code?.S3Key === undefined || id.includes('CustomResourceProvider')) return undefined
-  const folder = assets.get(evaluateText(code.S3Key, scope, `${id}.Code.S3Key`))
-  if (folder === undefined) throw new TemplateRefusal(`${id}: its asset is not in the asset manifest`)
-  const variables = (properties['Environment'] as { Variables?: Record<string, unknown> } | undefined)
-    ?.Variables
-  const environment = Object.entries(variables ?? {}).map(([name, value]) => [
-    name,
-    evaluateText(value, scope, `${id}.Environment.${name}`),
-  ])
-  const name = physicalName(id, resource, scope)
-  return {
-    id,
-    name,
-    arn: evaluateText({ 'Fn::GetAtt': [id, 'Arn'] }, scope, id),
-    folder,
-    handler: evaluateText(properties['Handler'], scope, `${id}.Handler`),
-    environment: Object.fromEntries(environment),
-    timeoutMs: Number(evaluateText(properties['Timeout'] ?? 3, scope, `${id}.Timeout`)) * 1000,
-    memoryMb: Number(evaluateText(properties['MemorySize'] ?? 128, scope, `${id}.MemorySize`)),
-  }
-}
-
 function readRules(scope: Scope): LocalRule[] {
   const rules = resourcesOf(scope, 'AWS::Events::Rule').filter(
     ([, { Properties }]) => Properties?.['State'] !== 'DISABLED',
@@ -161,35 +107,4 @@ function readTarget(target: Readonly<Record<string, unknown>>, scope: Scope, id:
   const input =
     target['Input'] === undefined ? undefined : evaluateText(target['Input'], scope, `${id}.Input`)
   return { functionArn: evaluateText(target['Arn'], scope, `${id}.Targets.Arn`), input }
-}
-
-/** The functions behind `triggers.Trigger`, each after those that its resource depends on. */
-function readTriggers(scope: Scope, functions: ReadonlyMap<string, LocalFunction>): LocalFunction[] {
-  const left = resourcesOf(scope, 'Custom::Trigger').map(([id]) => id)
-  const order: string[] = []
-  while (left.length > 0) {
-    const next = left.findIndex(id => !left.some(other => other !== id && reaches(scope, id, other)))
-    if (next < 0) throw new TemplateRefusal(`${left.join(', ')}: these triggers wait for one another`)
-    order.push(...left.splice(next, 1))
-  }
-  return order.map(id => {
-    const arn = evaluateText(scope.resources[id]?.Properties?.['HandlerArn'], scope, `${id}.HandlerArn`)
-    const found = functions.get(withoutVersion(arn))
-    if (found === undefined) throw new TemplateRefusal(`${id}: its handler ${arn} is not in the template`)
-    return found
-  })
-}
-
-/** `arn:aws:lambda:region:account:function:name`, whatever version or alias followed. */
-const withoutVersion = (arn: string) => arn.split(':').slice(0, 7).join(':')
-
-/** Whether a resource names another in DependsOn or in its properties, directly or by way of others. */
-function reaches(scope: Scope, from: string, to: string, seen = new Set<string>()): boolean {
-  if (seen.has(from)) return false
-  seen.add(from)
-  const named = [...JSON.stringify(scope.resources[from] ?? {}).matchAll(/"(\w+)"|\$\{(\w+)/g)]
-  return named.some(([, quoted, substituted]) => {
-    const id = quoted ?? substituted ?? ''
-    return id === to || (id in scope.resources && id !== from && reaches(scope, id, to, seen))
-  })
 }

@@ -10,6 +10,7 @@ const owned: readonly string[] = [
   'environment',
   'installationId',
   'deploymentId',
+  'queues',
 ]
 
 /** The settings of the surrounding shell that a stack can be given, by their names as its properties. */

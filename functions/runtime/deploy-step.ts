@@ -1,27 +1,15 @@
-import { type ErrorCode, InvalidInputError, isTaskQError, TaskQError } from '../../shared/core/errors.ts'
+import { InvalidInputError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
 import { type LambdaContext, sleepUntilStopped, untilTerminated } from './budget.ts'
 import { openConnection } from './connection.ts'
 import { log } from './log.ts'
 import { countsOfError, publishCounts } from './metrics.ts'
+import { type NextSteps, withNextStep } from './next-step.ts'
 import { environmentSettings } from './settings.ts'
 
-/** CloudFormation cuts the reason of a failed deployment; this much of it is sure to be shown. */
-export const messageCharactersMax = 1000
 /** Left for closing the connection and for the answer. */
 const reserveMs = 10_000
-
-/** What to do next after an error, where its message does not say it already. */
-export type NextSteps = Readonly<Partial<Record<ErrorCode, string>>>
-
-const sharedSteps: NextSteps = {
-  DATABASE_UNREACHABLE:
-    'check that the secret holds the current URL and that the database accepts connections from Lambda, ' +
-    'then deploy again',
-  SETTING_INVALID: 'correct it and deploy again',
-  WRONG_TARGET: 'if this is the wrong database, correct the secret; then deploy again',
-}
 
 /** A Lambda that a deployment invokes by itself, before the functions that its rules start. */
 export interface DeployStep<Report extends object> {
@@ -80,26 +68,4 @@ function opener(
       sleep: ms => sleepUntilStopped(ms, signal),
       random: Math.random,
     })
-}
-
-/** The same error, its message bounded and followed by what to do. */
-export function withNextStep(
-  error: unknown,
-  step: Pick<DeployStep<object>, 'name' | 'nextSteps'>,
-): TaskQError {
-  const message = error instanceof Error ? error.message : String(error)
-  const [code, field] = isTaskQError(error) ? [error.code, error.field] : (['INTERNAL', undefined] as const)
-  const ending = `; ${nextStep(code, step)}`
-  const room = messageCharactersMax - ending.length
-  const said = message.length > room ? `${message.slice(0, room - 1)}…` : message
-  return new TaskQError(code, said + ending, { ...(field !== undefined && { field }), cause: error })
-}
-
-function nextStep(
-  code: ErrorCode,
-  { name, nextSteps }: Pick<DeployStep<object>, 'name' | 'nextSteps'>,
-): string {
-  if (code === 'EVENT_INVALID') return `${name} takes no arguments`
-  const known = nextSteps[code] ?? sharedSteps[code]
-  return known ?? `read the log of the ${name} function, mend the cause and deploy again`
 }

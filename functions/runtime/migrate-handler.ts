@@ -1,5 +1,6 @@
 import { migrate } from '../../shared/db/migrate.ts'
-import { deployStep, type NextSteps } from './deploy-step.ts'
+import { deployStep } from './deploy-step.ts'
+import type { NextSteps } from './next-step.ts'
 
 export const migrateSteps: NextSteps = {
   MIGRATION_FAILED: 'then deploy again',

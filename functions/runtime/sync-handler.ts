@@ -1,6 +1,7 @@
 import { actorsIn } from '../../shared/client/definitions.ts'
 import { syncActors } from '../../shared/client/sync-actors.ts'
-import { deployStep, type NextSteps } from './deploy-step.ts'
+import { deployStep } from './deploy-step.ts'
+import type { NextSteps } from './next-step.ts'
 
 export const syncSteps: NextSteps = {
   NOT_MIGRATED: 'run migrate first, as a deployment does, then deploy again',

@@ -48,13 +48,25 @@ describe('a bundle', () => {
     expect(bundle?.coldBytes).toBeLessThanOrEqual(coldBytesMax)
   })
 
-  test.each(bundledFunctions)(
+  test.each(bundledFunctions.filter(name => name !== 'smoke'))(
     'of %s has the client of Secrets Manager in a chunk that is loaded late',
     name => {
       expect(holding(name, 'secretsmanager')).not.toEqual([])
       expect(holding(name, 'secretsmanager')).not.toContain('index.mjs')
     },
   )
+
+  test('of smoke has the client of Lambda in such a chunk, and no driver and no other client', () => {
+    expect(holding('smoke', '/2015-03-31/functions/')).toHaveLength(1)
+    expect(holding('smoke', '/2015-03-31/functions/')).not.toContain('index.mjs')
+    expect(holding('smoke', 'secretsmanager')).toEqual([])
+    expect(holding('smoke', 'pg_stat_activity').concat(holding('smoke', 'SASL'))).toEqual([])
+  })
+
+  test('of sync leaves one import open, for the user’s module', () => {
+    const open = bundledFunctions.filter(name => holding(name, 'from"taskq-definitions"').length > 0)
+    expect(open).toEqual(['sync'])
+  })
 
   test.each(purposes)('of %s does not load TLS or files when it starts', purpose => {
     // As modules these two bring half of Node with them: 15 ms of the 40 that a cold start may take.

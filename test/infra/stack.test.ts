@@ -18,15 +18,17 @@ beforeAll(async () => {
 const pascal = (name: string) =>
   name.replaceAll(/(^|_)([a-z])/g, (_, _before, letter: string) => letter.toUpperCase())
 const functionOf = (name: string): [string, Resource] => {
-  const [found, another] = ownFunctions(stack).filter(([id]) => id.startsWith(`TaskQ${pascal(name)}Function`))
+  const isIt = ([id]: [string, Resource]) => new RegExp(`^TaskQ${pascal(name)}(Ask)?Function`).test(id)
+  const [found, another] = ownFunctions(stack).filter(isIt)
   if (found === undefined || another !== undefined) throw new Error(`no single function of ${name}`)
   return found
 }
 const names = [...sweeps.map(sweep => sweep.purpose), 'migrate']
 
 describe('a function', () => {
-  test('stands for each sweep and for migrate, and for nothing else', () => {
-    expect(ownFunctions(stack)).toHaveLength(names.length)
+  test('stands for each sweep, for migrate and for smoke, and for nothing else', () => {
+    expect(ownFunctions(stack)).toHaveLength(names.length + 1)
+    expect(functionOf('smoke')).toBeDefined()
   })
 
   test.each(names)('%s has the runtime, the logs and the environment of all', name => {
@@ -105,7 +107,7 @@ describe('a function', () => {
     const shared = ownFunctions(stack).map(([, { Properties }]) =>
       JSON.stringify([Properties['Role'], Properties['LoggingConfig']]),
     )
-    expect(new Set(shared).size).toBe(names.length)
+    expect(new Set(shared).size).toBe(names.length + 1)
   })
 })
 

@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { Sweep } from '../../shared/sweeper/define.ts'
 
 /** The functions in functions/ that no rule starts: a deploy or an operator invokes them. Written by hand. */
-export const invokedFunctions: readonly string[] = ['migrate']
+export const invokedFunctions: readonly string[] = ['migrate', 'sync', 'smoke']
 
 /** A purpose as a name in TypeScript. */
 export function camelCase(purpose: string): string {

@@ -30,6 +30,7 @@ const texts: Partial<Record<Key, fc.Arbitrary<unknown>>> = {
   installationId: fc.uuid(),
   deploymentId: word,
   functionsOff: fc.array(fc.stringMatching(/^[a-z_]{1,12}$/), { maxLength: 3 }),
+  queues: fc.array(fc.stringMatching(/^[a-z][a-z -]{0,9}[a-z]$/), { maxLength: 3 }),
   logLevel: fc.constantFrom('debug', 'info', 'warn', 'error'),
 }
 

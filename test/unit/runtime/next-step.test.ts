@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { withNextStep } from '../../../functions/runtime/deploy-step.ts'
 import { migrateHandler, migrateSteps } from '../../../functions/runtime/migrate-handler.ts'
+import { withNextStep } from '../../../functions/runtime/next-step.ts'
 import { syncHandler, syncSteps } from '../../../functions/runtime/sync-handler.ts'
 import { errorCodes, TaskQError } from '../../../shared/core/errors.ts'
 import { migrationFailure } from '../../../shared/db/migration-failure.ts'
