@@ -28,13 +28,15 @@ export async function openTestSchema(
   const defaults = readSettings({ [variableName('databaseUrl')]: databaseUrl })
   // Nobody waits for a poll in a test.
   const settings = { ...defaults, pollInterval: 50, ...given.settings, databaseUrl, schemaName, rolePrefix }
-  const connection = await openConnection({
-    settings,
-    applicationName: 'taskq-testing',
-    queryTimeoutMs: 60_000,
-    sleep: async () => undefined,
-    random: Math.random,
-  })
+  const open = () =>
+    openConnection({
+      settings,
+      applicationName: 'taskq-testing',
+      queryTimeoutMs: 60_000,
+      sleep: async () => undefined,
+      random: Math.random,
+    })
+  const connection = await open()
   const drop = async () => {
     await connection.script(`drop schema if exists ${quoteIdentifier(schemaName)} cascade`)
     await connection.close()
@@ -43,7 +45,7 @@ export async function openTestSchema(
     const { installationId, environment, deploymentId } = settings
     const purposes = sweeps.map(sweep => sweep.purpose)
     const installation = { installationId, environment, deploymentId, rolePrefix, purposes }
-    await migrate(connection, { installation })
+    await migrate(connection, { installation, openSecond: open })
   } catch (error) {
     await drop()
     throw error
