@@ -22,8 +22,8 @@ export function connectNeon(options: ConnectOptions): Promise<ScriptConnection> 
 export type RequestOptions = Pick<ConnectOptions, 'url' | 'schema' | 'queryTimeoutMs'>
 
 /**
- * Runs lone statements, each by one HTTPS request: no connection is opened, kept or found dead after a freeze.
- * Nothing that needs two statements of one transaction can go this way.
+ * Runs lone statements, each by one HTTPS request: no connection is opened, kept, or found dead after a
+ * freeze. Nothing that needs two statements of one transaction can go this way.
  */
 export function requestNeon({ url, schema, queryTimeoutMs }: RequestOptions): Runner {
   const request = neon(url)
@@ -40,7 +40,7 @@ export function requestNeon({ url, schema, queryTimeoutMs }: RequestOptions): Ru
   }
 }
 
-/** Names what the driver says in words alone: the request that was given up, and the one that got no answer. */
+/** Names what the driver says in words alone: a request that was given up, and one that got no answer. */
 function judged(error: unknown): unknown {
   if (!(error instanceof NeonDbError) || error.code !== undefined) return error
   const isTimeout = error.sourceError?.name === 'TimeoutError'

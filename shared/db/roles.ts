@@ -83,7 +83,7 @@ function createText(role: string): string {
     end $$`
 }
 
-/** A grant as `role table privilege`, or `role * usage` of the schema: as the catalog and the table above say it. */
+/** A grant as `role table privilege`, or `role * usage` of the schema: by the catalog and by the table alike. */
 type Grant = `${string} ${string} ${string}`
 
 function change(verb: 'grant' | 'revoke', schemaName: string, grant: Grant): string {

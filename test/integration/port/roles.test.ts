@@ -75,7 +75,8 @@ describe('migrate, as a login that owns its database', () => {
     })
     await own.rows('drop schema taskq cascade')
     await own.rows(
-      `do $$ begin execute format('grant create on database %I to ${login.name}', current_database()); end $$`,
+      `do $$ begin
+        execute format('grant create on database %I to ${login.name}', current_database()); end $$`,
     )
     return { login, own, rolePrefix }
   }
