@@ -50,7 +50,8 @@ export const modes: readonly Mode[] = [
   },
   {
     name: 'pgbouncer',
-    folders: [...connecting, 'test/integration/worker'],
+    // And what it alone can show: the mistakes that it punishes.
+    folders: [...connecting, 'test/integration/worker', 'test/pooler'],
     needs: { package: 'pgbouncer', file: pgbouncerProgram },
     exceptions: {
       'test/integration/port/sessions.test.ts': "counts the server's sessions, which are the pooler's own",
