@@ -9,7 +9,9 @@ import { type DatabaseRole, type DatabaseSecrets, readStatements } from './datab
 export interface Told {
   readonly said: Partial<Settings>
   readonly secrets: DatabaseSecrets
-  /** Constructs that the queue's own stack refers to, beside the secrets. */
+  /** The stack of the queue. */
+  readonly stack: Stack
+  /** Constructs that it refers to, beside the secrets. */
   readonly needed: readonly IConstruct[]
 }
 
@@ -21,14 +23,15 @@ export interface Told {
 export class Access {
   readonly #said: Partial<Settings>
   readonly #secrets: DatabaseSecrets
-  readonly #neededStacks: ReadonlySet<Stack>
+  readonly #neededStacks: Set<Stack>
 
-  constructor({ said, secrets, needed }: Told) {
+  constructor({ said, secrets, stack, needed }: Told) {
     this.#said = said
     this.#secrets = secrets
     const ofSecrets = Object.values(secrets).flatMap(secret => [secret, secret.encryptionKey])
     const all = [...ofSecrets, ...needed].filter(each => each !== undefined)
     this.#neededStacks = new Set(all.map(each => Stack.of(each)))
+    this.#neededStacks.delete(stack)
   }
 
   /** The environment of who uses the queue in a role. */

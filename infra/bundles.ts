@@ -46,8 +46,9 @@ function optionsOf(name: string): BuildOptions {
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
     bundle: true,
-    // What is imported late becomes a file of its own, so that a cold start does not read it.
-    splitting: true,
+    // What is imported late becomes a file of its own, so that a cold start does not read it. Sync is bundled
+    // once more, with the user's module, and is read by nobody who is in a hurry.
+    splitting: name !== 'sync',
     format: 'esm',
     platform: 'node',
     target: 'node24',

@@ -1,6 +1,12 @@
+import { interfaceActions } from './network.ts'
+
+/** Sending traces knows no resource, either. */
+const traceActions = ['xray:PutTraceSegments', 'xray:PutTelemetryRecords']
+
 /**
  * What every template of ours must hold, in the language of CloudFormation Guard; CDK's own validation reads
- * them along with its rules, and a template that breaks one is not synthesized.
+ * them along with its rules, and a template that breaks one is not synthesized. Only actions for which no
+ * resource can be named may be allowed on all of them.
  */
 export const guardRules = `
 let asynchronous = Resources.*[ Type == 'AWS::Lambda::EventInvokeConfig' ]
@@ -18,9 +24,13 @@ rule no_late_start when %rules !empty {
 }
 
 let roles = Resources.*[ Type == 'AWS::IAM::Role' ]
-let wild = %roles.Properties.Policies[*].PolicyDocument.Statement[ some Resource[*] == '*' ]
+let policies = Resources.*[ Type == 'AWS::IAM::Policy' ]
+let nameless = [${[...interfaceActions, ...traceActions].map(action => `'${action}'`).join(', ')}]
+let wild = %roles.Properties.Policies[*].PolicyDocument.Statement[ some Resource[*] == '*' some Action[*] not in %nameless ]
+let attached = %policies.Properties.PolicyDocument.Statement[ some Resource[*] == '*' some Action[*] not in %nameless ]
 rule no_wildcard {
   %wild empty <<name the resource>>
+  %attached empty <<name the resource>>
 }
 
 let configured = Resources.*[ Type == 'AWS::Lambda::Function' Properties.Environment.Variables exists ]

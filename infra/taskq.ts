@@ -51,7 +51,7 @@ export class TaskQ extends Construct implements IConnectable {
     const needed = [vpc, logEncryptionKey, ...securityGroups, ...layers].filter(each => each !== undefined)
     this.functions = all
     this.#smoke = smoke
-    this.#access = new Access({ said, secrets, needed })
+    this.#access = new Access({ said, secrets, stack: Stack.of(this), needed })
     this.#workers = new Workers(this.#access, settings, ready)
     const names = Object.entries(all).map(([name, made]) => [name, made.functionName])
     new CfnOutput(this, 'FunctionNames', {

@@ -48,7 +48,7 @@ describe('a bundle', () => {
     expect(bundle?.coldBytes).toBeLessThanOrEqual(coldBytesMax)
   })
 
-  test.each(bundledFunctions.filter(name => name !== 'smoke'))(
+  test.each([...purposes, 'migrate'])(
     'of %s has the client of Secrets Manager in a chunk that is loaded late',
     name => {
       expect(holding(name, 'secretsmanager')).not.toEqual([])
@@ -63,7 +63,8 @@ describe('a bundle', () => {
     expect(holding('smoke', 'pg_stat_activity').concat(holding('smoke', 'SASL'))).toEqual([])
   })
 
-  test('of sync leaves one import open, for the user’s module', () => {
+  test('of sync is one file, which leaves one import open for the user’s module', () => {
+    expect(readdirSync(join(folder, 'sync'))).toEqual(['index.mjs'])
     const open = bundledFunctions.filter(name => holding(name, 'from"taskq-definitions"').length > 0)
     expect(open).toEqual(['sync'])
   })

@@ -27,6 +27,17 @@ function plant(stack: Stack): void {
       },
     })
   role('Wild', wild)
+  const interfaces = ['ec2:DescribeSubnets', 'ec2:DeleteNetworkInterface']
+  role('Interfaces', { Effect: 'Allow', Action: interfaces, Resource: '*' })
+  role('Hidden', { Effect: 'Allow', Action: [...interfaces, 'ec2:DeleteVpc'], Resource: '*' })
+  new CfnResource(stack, 'Attached', {
+    type: 'AWS::IAM::Policy',
+    properties: {
+      PolicyName: 'p',
+      PolicyDocument: { Version: '2012-10-17', Statement: [{ ...wild, Resource: '*' }] },
+      Roles: ['somebody'],
+    },
+  })
   const code = { Code: { ZipFile: 'x' }, Handler: 'index.handler', Runtime: 'nodejs24.x' }
   const made = new CfnResource(stack, 'Function', {
     type: 'AWS::Lambda::Function',
@@ -71,6 +82,8 @@ describe('a finding ends the synthesis', () => {
     ['an event that is tried twice', 'CloudFormation-Validate::no_second_try S/Retried'],
     ['a start that may come late', 'CloudFormation-Validate::no_late_start S/Late'],
     ['a wildcard among the resources', 'CloudFormation-Validate::no_wildcard S/Wild'],
+    ['one that hides among actions that know no resource', 'CloudFormation-Validate::no_wildcard S/Hidden'],
+    ['one of a policy that is attached', 'CloudFormation-Validate::no_wildcard S/Attached'],
     ['a password in an environment', 'CloudFormation-Validate::no_literal_password S/Function'],
   ])('%s', (_, finding) => {
     expect(findings).toContain(finding)
@@ -78,6 +91,7 @@ describe('a finding ends the synthesis', () => {
 
   test('and what only looks like one is none', () => {
     expect(findings.filter(finding => finding.endsWith('S/Named'))).toEqual([])
+    expect(findings).not.toContain('CloudFormation-Validate::no_wildcard S/Interfaces')
   })
 })
 
