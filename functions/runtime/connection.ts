@@ -43,26 +43,28 @@ const retryMs = { least: 100, spread: 400 }
  * refused the password, since it may have been rotated. What cannot be had is `DATABASE_UNREACHABLE`.
  */
 export async function openConnection(wanted: Wanted): Promise<ScriptConnection> {
+  const url = await address(wanted)
   try {
-    return await open(wanted)
+    return await open(wanted, url)
   } catch (error) {
-    if (error instanceof TaskQError) throw error
     if (!isRefusedPassword(error)) await wanted.sleep(retryMs.least + wanted.random() * retryMs.spread)
-    else if (!forgetSecret(wanted.settings)) throw await unreachable(wanted, error)
+    else if (!(await forgetSecret(wanted.settings, url))) throw unreachable(url, error)
   }
+  const urlAnew = await address(wanted)
   try {
-    return await open(wanted)
+    return await open(wanted, urlAnew)
   } catch (error) {
-    throw error instanceof TaskQError ? error : await unreachable(wanted, error)
+    throw unreachable(urlAnew, error)
   }
 }
 
 const isRefusedPassword = (error: unknown) => ['28P01', '28000'].includes(codeOf(error) ?? '')
 
-async function open(wanted: Wanted): Promise<ScriptConnection> {
-  const url = await address(wanted)
+async function open(
+  { settings, applicationName, queryTimeoutMs }: Wanted,
+  url: string,
+): Promise<ScriptConnection> {
   await trustRds(url)
-  const { settings, applicationName, queryTimeoutMs } = wanted
   const { schemaName: schema, connectTimeout: connectTimeoutMs } = settings
   const connect = await connectBy(driverOf(settings, url))
   return connect({ url, schema, applicationName, connectTimeoutMs, queryTimeoutMs })
@@ -76,17 +78,15 @@ export async function openRequests(wanted: Wanted): Promise<Runner | undefined> 
   const { settings, queryTimeoutMs } = wanted
   if (driverOf(settings, await address(wanted)) === 'pg') return undefined
   const { requestNeon } = await import('../../shared/db/neon.ts')
-  const request: Runner['run'] = async (statement, args) => {
-    const url = await address(wanted)
-    return requestNeon({ url, schema: settings.schemaName, queryTimeoutMs }).run(statement, args)
-  }
+  const requestTo = (url: string) => requestNeon({ url, schema: settings.schemaName, queryTimeoutMs })
   return {
     run: async (statement, args) => {
+      const url = await address(wanted)
       try {
-        return await request(statement, args)
+        return await requestTo(url).run(statement, args)
       } catch (error) {
-        if (!isRefusedPassword(error) || !forgetSecret(settings)) throw error
-        return request(statement, args)
+        if (!isRefusedPassword(error) || !(await forgetSecret(settings, url))) throw error
+        return requestTo(await address(wanted)).run(statement, args)
       }
     },
   }
@@ -97,11 +97,12 @@ async function address({ settings, isDirect = false }: Wanted): Promise<string> 
   return isDirect ? directUrl : url
 }
 
-async function unreachable(wanted: Wanted, error: unknown): Promise<TaskQError> {
+function unreachable(url: string, error: unknown): TaskQError {
   const said = error instanceof Error && error.message !== '' ? error.message : 'no answer'
   const reason = [said, codeOf(error)].filter(part => part !== undefined).join(', ')
-  const where = whereabouts(await address(wanted))
-  return new TaskQError('DATABASE_UNREACHABLE', `no connection to ${where}: ${reason}`, { cause: error })
+  return new TaskQError('DATABASE_UNREACHABLE', `no connection to ${whereabouts(url)}: ${reason}`, {
+    cause: error,
+  })
 }
 
 /** Host and database of a URL, and nothing of who connects to it. */

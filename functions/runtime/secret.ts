@@ -48,10 +48,18 @@ export async function databaseUrls(settings: Settings): Promise<DatabaseUrls> {
   return { url, directUrl: databaseDirectUrl ?? directUrl }
 }
 
-/** Forgets what was read, after the server refused it; false where no secret could say otherwise. */
-export function forgetSecret(settings: Settings): boolean {
-  if (settings.databaseUrl !== undefined || settings.databaseSecretArn === undefined) return false
-  return kept.delete(settings.databaseSecretArn)
+/**
+ * Forgets what was read, after the server refused this URL; false where no secret could say otherwise. Of many
+ * callers that an old password is refused at once, the first forgets it, and all wait for what is read then.
+ */
+export async function forgetSecret(settings: Settings, refusedUrl: string): Promise<boolean> {
+  const { databaseUrl, databaseSecretArn } = settings
+  if (databaseUrl !== undefined || databaseSecretArn === undefined) return false
+  const known = kept.get(databaseSecretArn)
+  const urls = await known?.catch(() => undefined)
+  const isRefused = urls !== undefined && [urls.url, urls.directUrl].includes(refusedUrl)
+  if (isRefused && kept.get(databaseSecretArn) === known) kept.delete(databaseSecretArn)
+  return true
 }
 
 async function fetchUrls(arn: string): Promise<DatabaseUrls> {

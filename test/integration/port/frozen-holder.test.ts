@@ -75,7 +75,7 @@ describe.each(Object.entries(bounds))('a frozen holder of a batch loses its lock
 describe('a holder that is killed in the middle of its statement', () => {
   it('keeps its lock until the statement timeout, which its server knows; then another run works', async () => {
     await insertJobs(database(), lockedJob({ expired: true }))
-    await database().rows(`create function stay() returns trigger security definer language plpgsql as $$ begin
+    await database().rows(`create function stay() returns trigger language plpgsql as $$ begin
       perform pg_sleep(60); return new; end $$`)
     await database().rows(
       'create trigger stay before update on taskq.jobs for each row execute function stay()',
