@@ -2,8 +2,12 @@ import { Annotations, Stack, Token } from 'aws-cdk-lib'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IConstruct } from 'constructs'
+import { InvalidInputError } from '../shared/core/errors.ts'
 import { type Settings, writeSettings } from '../shared/core/read-settings.ts'
 import { type DatabaseRole, type DatabaseSecrets, readStatements } from './database-secrets.ts'
+
+/** Which queue a function's environment names. */
+const giver = new WeakMap<LambdaFunction, Access>()
 
 /** What others are told of a queue. */
 export interface Told {
@@ -51,6 +55,12 @@ export class Access {
 
   /** Gives a function, of whatever stack, the right and the environment. */
   give(role: DatabaseRole, receiver: LambdaFunction): void {
+    if ((giver.get(receiver) ?? this) !== this) {
+      const reason =
+        'uses another queue already, and its environment can name but one: give the right to its role'
+      throw new InvalidInputError('OPTION_INVALID', 'grantee', reason)
+    }
+    giver.set(receiver, this)
     this.grant(role, receiver)
     const environment = this.#environment(role, this.#pinsFor(receiver))
     for (const [name, value] of Object.entries(environment)) receiver.addEnvironment(name, value)

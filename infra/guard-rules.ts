@@ -26,8 +26,10 @@ rule no_late_start when %rules !empty {
 let roles = Resources.*[ Type == 'AWS::IAM::Role' ]
 let policies = Resources.*[ Type == 'AWS::IAM::Policy' ]
 let nameless = [${[...interfaceActions, ...traceActions].map(action => `'${action}'`).join(', ')}]
-let wild = %roles.Properties.Policies[*].PolicyDocument.Statement[ some Resource[*] == '*' some Action[*] not in %nameless ]
-let attached = %policies.Properties.PolicyDocument.Statement[ some Resource[*] == '*' some Action[*] not in %nameless ]
+let wild = %roles.Properties.Policies[*].PolicyDocument.Statement[
+  some Resource[*] == '*' some Action[*] not in %nameless ]
+let attached = %policies.Properties.PolicyDocument.Statement[
+  some Resource[*] == '*' some Action[*] not in %nameless ]
 rule no_wildcard {
   %wild empty <<name the resource>>
   %attached empty <<name the resource>>

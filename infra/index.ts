@@ -1,2 +1,3 @@
+export type { DatabaseRole } from './database-secrets.ts'
 export type { SettingsProps } from './environment.ts'
-export { TaskQ, type TaskQProps } from './taskq.ts'
+export { type AddWorkerProps, type AttachWorkerProps, TaskQ, type TaskQProps } from './taskq.ts'

@@ -94,6 +94,7 @@ function warnUnlessSecretsAreReachable(
 function hasSecretsEndpoint(root: IConstruct, vpc: IVpc): boolean {
   const endpoints = root.node.findAll().filter(node => node instanceof CfnVPCEndpoint)
   return endpoints.some(
-    ({ serviceName, vpcId }) => vpcId === vpc.vpcId && /\.secretsmanager(-fips)?$/.test(serviceName ?? ''),
+    ({ serviceName, vpcId }) =>
+      vpcId === vpc.vpcId && /\.secretsmanager(-fips)?(?![\w-])/.test(serviceName ?? ''),
   )
 }

@@ -8,7 +8,7 @@ import type { DatabaseRole } from './database-secrets.ts'
 import type { SettingsProps } from './environment.ts'
 
 export interface TaskQProps {
-  /** The secret with the URL of the schema's owner, or its complete ARN: for migrations, and who has no own. */
+  /** The secret with the URL of the schema's owner, or its complete ARN: for migrations, and the rest. */
   readonly databaseSecret: ISecret | string
   /** Secrets of database users with fewer rights, by who uses them; `databaseSecret` for each absent one. */
   readonly databaseSecrets?: { readonly [Role in DatabaseRole]?: ISecret | string }

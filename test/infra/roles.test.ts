@@ -19,7 +19,7 @@ const own = {
   reader: secretOf('reader'),
 }
 
-/** Every kind of role that a queue makes or adds to, in one stack; those of other constructs are `Grantee`. */
+/** Every kind of role that a queue makes or adds to, in one stack; those of others are named `Grantee`. */
 function everything(given: (stack: Stack) => Partial<TaskQProps> = () => ({})): Resources {
   const stack = new Stack(fastApp(), 'Queues')
   const queue = queueIn(stack, { definitions: { entry }, ...given(stack) })

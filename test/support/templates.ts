@@ -13,9 +13,13 @@ export const fastApp = () =>
     context: { 'aws:cdk:bundling-stacks': [] },
   })
 
-/** A queue in a stack of its own, or in the one that is given. */
-export function queueIn(stack = new Stack(fastApp(), 'Queues'), props: Partial<TaskQProps> = {}): TaskQ {
-  return new TaskQ(stack, 'TaskQ', { databaseSecret: secretArn, ...props })
+/** A queue in a stack of its own, or in the one that is given, with one secret for all. */
+export function queueIn(
+  stack = new Stack(fastApp(), 'Queues'),
+  props: Partial<TaskQProps> = {},
+  id = 'TaskQ',
+): TaskQ {
+  return new TaskQ(stack, id, { databaseSecret: secretArn, ...props })
 }
 
 /** The resources of a stack; a circle among them is an error. */
