@@ -4,6 +4,7 @@ import { deployStep } from './deploy-step.ts'
 import type { NextSteps } from './next-step.ts'
 
 export const syncSteps: NextSteps = {
+  LOCK_TIMEOUT: 'then deploy again',
   NOT_MIGRATED: 'run migrate first, as a deployment does, then deploy again',
   OPTION_INVALID: 'correct the definitions and deploy again',
   TEXT_INVALID: 'correct the definitions and deploy again',

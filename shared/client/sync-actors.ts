@@ -1,6 +1,7 @@
-import { WrongTargetError } from '../core/errors.ts'
+import { TaskQError, WrongTargetError } from '../core/errors.ts'
 import type { Settings } from '../core/read-settings.ts'
 import type { Connection } from '../sql/connection.ts'
+import { classify } from '../sql/failures.ts'
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import { jsonb, text } from '../sql/types.ts'
 import type { Actor } from './define-actor.ts'
@@ -73,8 +74,15 @@ export const storeActors = statement(
 )
 
 /**
+ * Somebody's open transaction may hold a new actor's name. Each try waits for it as long as a batch may, with
+ * nothing held in between: whoever enqueues meanwhile waits no longer than for a batch either.
+ */
+const triesMax = 20
+
+/**
  * Brings the stored actors to their definitions, in one transaction and one statement, against the
- * installation that the settings pin. Errors: `WRONG_TARGET` and `NOT_MIGRATED`, with nothing written.
+ * installation that the settings pin. Errors, with nothing written: `WRONG_TARGET`, `NOT_MIGRATED`, and
+ * `LOCK_TIMEOUT` where another transaction keeps an actor locked.
  *
  * @example
  * await syncActors(connection, actorsIn(definitions), settings)
@@ -85,25 +93,36 @@ export async function syncActors(
   actors: readonly Actor[],
   settings: Settings,
 ): Promise<SyncReport> {
-  const { schemaName, batchLockTimeoutMs, idleInTransactionTimeoutMs, installationId, environment } = settings
-  const definitions = actors.map(({ name, queue, retry }) => ({ name, ...storedDefinition(queue, retry) }))
-  try {
-    const opened = await connection.openBatch({
-      lock: null,
-      statementTimeoutMs,
-      lockTimeoutMs: batchLockTimeoutMs,
-      idleTimeoutMs: idleInTransactionTimeoutMs,
-      transactionTimeoutMs,
-      target: { installationId, environment },
-    })
-    if (opened === 'wrong_target') throw new WrongTargetError(schemaName)
-    const rows = await connection.run(storeActors, { actors: definitions })
-    await connection.commit()
-    const named = (outcome: string) => rows.filter(row => row.outcome === outcome).map(row => row.actor)
-    const [created, changed] = [named('created'), named('changed')]
-    return { schema: schemaName, created, changed, unchanged: rows.length - created.length - changed.length }
-  } catch (error) {
-    await connection.rollback()
-    throw callersError(error)
+  for (let tries = 1; ; tries++) {
+    try {
+      return await syncOnce(connection, actors, settings)
+    } catch (error) {
+      await connection.rollback()
+      if (classify(error) !== 'transient') throw callersError(error)
+      const reason = 'another open transaction holds one of the actors or queues: end it, or sync again'
+      if (tries === triesMax) throw new TaskQError('LOCK_TIMEOUT', reason, { cause: error })
+    }
   }
+}
+
+async function syncOnce(
+  connection: Connection,
+  actors: readonly Actor[],
+  { schemaName: schema, installationId, environment, ...settings }: Settings,
+): Promise<SyncReport> {
+  const opened = await connection.openBatch({
+    lock: null,
+    statementTimeoutMs,
+    lockTimeoutMs: settings.batchLockTimeoutMs,
+    idleTimeoutMs: settings.idleInTransactionTimeoutMs,
+    transactionTimeoutMs,
+    target: { installationId, environment },
+  })
+  if (opened === 'wrong_target') throw new WrongTargetError(schema)
+  const definitions = actors.map(({ name, queue, retry }) => ({ name, ...storedDefinition(queue, retry) }))
+  const rows = await connection.run(storeActors, { actors: definitions })
+  await connection.commit()
+  const named = (outcome: string) => rows.filter(row => row.outcome === outcome).map(row => row.actor)
+  const [created, changed] = [named('created'), named('changed')]
+  return { schema, created, changed, unchanged: rows.length - created.length - changed.length }
 }

@@ -116,13 +116,42 @@ describe('sync', () => {
 
   it('ten times at once stores each actor once, and nobody fails', async () => {
     const actors = Array.from({ length: 20 }, (_, index) => anything(`actor-${index}`, `queue-${index % 3}`))
-    const connections = await Promise.all(Array.from({ length: 10 }, () => database().connect()))
-    await Promise.all(
-      connections.map((connection, index) =>
-        syncActors(connection, index % 2 ? actors : actors.toReversed(), settingsWith()),
-      ),
-    )
+    await Promise.all(Array.from({ length: 10 }, () => sync(actors)))
     expect(await rows('actors')).toHaveLength(20)
+  })
+
+  describe('beside an open transaction that stores an actor', () => {
+    const waiting = () =>
+      database().rows(`select from pg_stat_activity where datname = current_database()
+        and wait_event_type = 'Lock' and query ~ 'jsonb_to_recordset'`)
+
+    it.each(['actors (actor)', 'queues (name)'])('holds nothing while it waits for %s', async table => {
+      const enqueuer = await database().client()
+      // The first to look for a deadlock is the one who pays for it.
+      await enqueuer.query(`set deadlock_timeout = 1; begin; insert into taskq.${table} values ('a')`)
+      const synced = sync([anything('b', 'b'), anything('a', 'a')], { batchLockTimeoutMs: 5000 })
+      await expect.poll(waiting).toHaveLength(1)
+      // Had it another order than that of the names, each would now wait for the other.
+      await enqueuer.query(`insert into taskq.${table} values ('b'); commit`)
+      await synced
+      expect(await rows('actors')).toMatchObject([
+        { actor: 'a', queue: 'a' },
+        { actor: 'b', queue: 'b' },
+      ])
+    })
+
+    it('tries again, and says at last what it waited for', async () => {
+      const enqueuer = await database().client()
+      await enqueuer.query(`begin; insert into taskq.actors (actor) values ('a')`)
+      await expect(sync([anything('a')], { batchLockTimeoutMs: 10 })).rejects.toMatchObject({
+        code: 'LOCK_TIMEOUT',
+        message: expect.stringContaining('one of the actors'),
+      })
+      const synced = sync([anything('a')], { batchLockTimeoutMs: 1000 })
+      await expect.poll(waiting).toHaveLength(1)
+      await enqueuer.query('commit')
+      await synced
+    })
   })
 
   it('writes nothing to another installation than the pinned one', async () => {
