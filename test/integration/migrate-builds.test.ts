@@ -134,6 +134,31 @@ describe('an interrupted build', () => {
     expect(await indexes()).toEqual([{ oid: begun?.oid, valid: true }])
   })
 
+  it('that somebody left invalid while the file ran is not taken for built', async () => {
+    await database.rows(`create table public.gate ();
+      create function public.wait_at_gate() returns void language plpgsql as $$
+      begin while not exists (select from public.gate) loop perform pg_sleep(0.02); end loop; end $$`)
+    const text = [
+      '-- taskq: non-transactional',
+      'select public.wait_at_gate();',
+      'create index concurrently if not exists jobs_extra on {schema}.jobs (tags)',
+    ]
+    const migrated = migrateTo(database, [laterFile(90, 'gated', text.join('\n'))])
+    const atGate = `select from pg_stat_activity where application_name = 'builder' and query ~ '^select public'`
+    await expect.poll(() => database.rows(atGate)).toHaveLength(1)
+    const meddler = await database.client()
+    const meddled = meddler.query('create index concurrently jobs_extra on taskq.jobs (tags)')
+    const refusal = expect(meddled).rejects.toThrow()
+    // It waits for the one at the gate, which may not see its index.
+    await expect.poll(indexes).toMatchObject([{ valid: false }])
+    await database.rows(`select pg_terminate_backend(pid) from pg_stat_progress_create_index
+      where datname = current_database()`)
+    await refusal
+    await database.rows('insert into public.gate default values')
+    await migrated
+    expect(await indexes()).toMatchObject([{ valid: true }])
+  })
+
   it('of a unique index names its statement; once the cause is mended it is built', async () => {
     await database.rows(`insert into taskq.jobs (actor, tags) values ('a', '{x}'), ('b', '{x}')`)
     const text = [

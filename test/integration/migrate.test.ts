@@ -62,6 +62,19 @@ describe('migrate', () => {
     await database.close()
   })
 
+  it('names the line at which the server found the fault, and quotes how the statement begins', async () => {
+    const database = await openDatabase()
+    const text = `-- A file.\nselect 1;\n\nselect id,\n  nothing -- ü\nfrom {schema}.jobs where actor = '${'x'.repeat(90)}'`
+    const failing = migrate(await database.connect(), {
+      installation: nobody,
+      files: [...migrationFiles(), file(99, 'bad', text)],
+    })
+    await expect(failing).rejects.toThrow(
+      /^0099_bad\.sql: statement 2 of 2, line 5 \(select id, nothing -- ü from \{schema\}.jobs .*x…\): column/,
+    )
+    await database.close()
+  })
+
   it('refuses a file that was changed after it was applied (B196)', async () => {
     const database = await openDatabase()
     const connection = await database.connect()
@@ -109,7 +122,9 @@ describe('migrate', () => {
     for (const pins of [{ installationId: other }, { environment: 'staging' }]) {
       const files = [...migrationFiles(), file(99, 'newer', 'create table {schema}.newer ()')]
       const installation = { ...nobody, ...pins }
-      await expect(migrate(connection, { installation, files })).rejects.toMatchObject({ code: 'WRONG_TARGET' })
+      await expect(migrate(connection, { installation, files })).rejects.toMatchObject({
+        code: 'WRONG_TARGET',
+      })
     }
     expect(await database.rows(`select to_regclass('taskq_pins.newer') as made`)).toEqual([{ made: null }])
     const adopt = migrate(connection, { installation: { ...nobody, installationId: other } })
