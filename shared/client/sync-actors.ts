@@ -40,9 +40,10 @@ export const storeActors = statement(
   ), compared as materialized (
     select g.*, case
         when a.actor is null then 'created'
-        when (a.queue, a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter)
-          is distinct from
-          (g.queue, g.max_attempts, g.retry_kind, g.retry_backoff, g.retry_base, g.retry_cap, g.retry_jitter)
+        when (a.queue, a.max_attempts, a.retry_kind, a.retry_backoff,
+            a.retry_base, a.retry_cap, a.retry_jitter)
+          is distinct from (g.queue, g.max_attempts, g.retry_kind, g.retry_backoff,
+            g.retry_base, g.retry_cap, g.retry_jitter)
           then 'changed'
         else 'unchanged'
       end as outcome

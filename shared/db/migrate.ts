@@ -59,7 +59,7 @@ export async function migrate(connection: ScriptConnection, options: MigrateOpti
 const notThereYet = ['42P01', '3F000', '42883', '42703', '42704']
 
 /**
- * Runs the missing files that need no transaction before a deployment, which then finds them done: a long build
+ * Runs the missing files outside a transaction before a deployment, which then finds them done: a long build
  * need not fit into its time. What needs something that is not there yet is left to the deployment.
  */
 export async function prebuild(

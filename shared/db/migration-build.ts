@@ -14,8 +14,8 @@ const buildTries = 3
  *     builder     no build under way? → drop what is invalid → statements → is all valid? → close
  *
  * A build waits for every transaction that may not see its index. The holder is none of them: it is read
- * committed and sits between two statements. The builder is a connection of its own, since it waits as long as
- * it must, and that is a setting of its session; nobody else gets the session after it.
+ * committed and sits between two statements. The builder is a connection of its own, since to wait for as
+ * long as it takes is a setting of its session; nobody else gets the session after it.
  */
 export async function buildMigration(
   holder: ScriptConnection,

@@ -19,8 +19,8 @@ const pollMs = 200
  *
  *     begin → try the lock, polling → step → commit
  *
- * The lock is tried, never waited for: each try is a transaction that ends at once. One that waited would hold
- * its snapshot, for whose end a concurrent index build waits, while it waits for that build's own migrator.
+ * The lock is tried, never waited for: each try is a transaction that ends at once. One that waited would
+ * hold its snapshot, and a concurrent index build waits for its end while it waits for that build's migrator.
  */
 export async function locked<T>(
   connection: ScriptConnection,
@@ -98,9 +98,10 @@ async function lockHolder(connection: ScriptConnection, lock: string): Promise<B
 
 /** Names the backend that was waited for in vain. */
 export function lockedBy(what: string, backend: Backend | undefined): TaskQError {
-  const who = backend
-    ? `backend ${backend.pid} (${backend.application_name || 'unnamed'}, ${backend.client_addr ?? 'local'}, ` +
-      `since ${backend.xact_start ?? 'a moment ago'})`
-    : 'a backend that has just gone'
+  const { pid, application_name, client_addr, xact_start } = backend ?? {}
+  const who =
+    pid === undefined
+      ? 'a backend that has just gone'
+      : `backend ${pid} (${application_name || 'unnamed'}, ${client_addr ?? 'local'}, since ${xact_start})`
   return new TaskQError('MIGRATION_LOCKED', `${what}: ${who}; wait for it, or end it, and migrate again`)
 }

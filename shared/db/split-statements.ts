@@ -30,7 +30,8 @@ const token = new RegExp(
  * whose semicolons nothing hides, would be cut. A quote that nothing closes is the server's to name.
  *
  * @example
- * splitStatements('-- Two.\nselect 1;\nselect 2') // [{ text: 'select 1', line: 2 }, { text: 'select 2', line: 3 }]
+ * splitStatements('-- Two.\nselect 1;\nselect 2')
+ * // [{ text: 'select 1', line: 2 }, { text: 'select 2', line: 3 }]
  */
 export function splitStatements(text: string): FileStatement[] {
   const statements: FileStatement[] = []

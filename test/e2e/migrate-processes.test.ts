@@ -34,7 +34,7 @@ async function closeGate(): Promise<() => Promise<unknown>> {
   return () => database.rows('insert into public.gate default values')
 }
 
-test('ten processes migrate an empty database: each file is applied once, and all succeed (PEERS 69)', async () => {
+test('ten processes migrate an empty database: each file once, and all succeed (PEERS 69)', async () => {
   const ended = await Promise.all(Array.from({ length: processesCount }, () => start().ended))
   expect(ended.map(({ code, stderr }) => ({ code, stderr }))).toEqual(
     ended.map(() => ({ code: 0, stderr: '' })),

@@ -32,7 +32,7 @@ const scalar = async (text: string) => {
   return row?.value ?? Number.NaN
 }
 
-it('an upgrade under load fails no call, and a busy table delays it and not the table (PEERS 70)', async () => {
+it('an upgrade under load fails no call; a busy table delays it and not the table (PEERS 70)', async () => {
   const troubles: unknown[] = []
   await workerOn(database(), [actor.run(() => 'done')], { report: trouble => troubles.push(trouble) })
   const { seen, stop } = await load()

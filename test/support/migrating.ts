@@ -14,17 +14,17 @@ export const nobody = {
 export const laterFile = (version: number, name: string, sql: string) =>
   migrationFile(`${String(version).padStart(4, '0')}_${name}.sql`, sql)
 
-/** A later file that builds an index outside a transaction, as the first line of its text says. */
-export const indexFile = (version: number, name: string, on: string, kind = '') =>
+/** A later file that builds an index of its own name outside a transaction, in its third line. */
+export const indexFile = (version: number, name: string, on: string) =>
   laterFile(
     version,
     name,
-    `-- taskq: non-transactional\n\ncreate ${kind} index concurrently if not exists ${name} on {schema}.${on};\n`,
+    `-- taskq: non-transactional\n\ncreate index concurrently if not exists ${name} on {schema}.${on};\n`,
   )
 
 export type LaterFile = ReturnType<typeof laterFile>
 
-/** What migrate and prebuild are given to bring a database to later files, connections for builds included. */
+/** What migrate and prebuild are given to bring a database to later files. */
 export function optionsFor(
   database: TestDatabase,
   files: readonly LaterFile[],

@@ -10,7 +10,7 @@ import { pathsOf, projectRoot, readSource, type SourceFile } from './tree.ts'
  */
 const list = readFileSync(join(import.meta.dirname, 'released-migrations.txt'), 'utf8')
 
-/** The released files that are missing from a tree or differ in it, and those that a later number precedes. */
+/** The released files that are missing or differ, and the others whose numbers are below theirs. */
 function broken(released: string, files: readonly SourceFile[]): string[] {
   const lines = released.trimEnd().split('\n')
   const paths = lines.map(line => line.slice(66))

@@ -98,7 +98,8 @@ describe('sync', () => {
 
   it('keeps what an operator set, and deletes nothing', async () => {
     await sync([receipt, anything('gone')])
-    await database().rows(`update taskq.actors set paused = true, max_concurrent = 3, metadata = '{"by": "ada"}'
+    await database().rows(`update taskq.actors
+      set paused = true, max_concurrent = 3, metadata = '{"by": "ada"}'
       where actor = 'send-receipt'`)
     await database().rows(`update taskq.queues set paused_at = now(), paused_by = 'ada' where name = 'mail'`)
     const [queue] = (await rows('queues')).filter(({ name }) => name === 'mail')
