@@ -3,11 +3,12 @@ import { codeOf } from '../sql/failures.ts'
 import type { ScriptConnection } from './driver-connection.ts'
 import { type Installation, refuseOther, settle } from './installation.ts'
 import { buildMigration } from './migration-build.ts'
-import { migrationFailure, runStatements } from './migration-failure.ts'
+import { migrationFailure } from './migration-failure.ts'
 import { type MigrationFile, migrationFiles } from './migration-files.ts'
 import { locked } from './migration-lock.ts'
 import { appliedMigrations, bootstrap, isMissing, record } from './migration-record.ts'
 import type { RolesReport } from './roles.ts'
+import { runStatements } from './run-statements.ts'
 
 export interface MigrateOptions {
   readonly installation: Installation

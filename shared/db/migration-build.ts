@@ -1,8 +1,8 @@
 import { quoteIdentifier, quoteLiteral } from '../sql/statement.ts'
 import type { ScriptConnection } from './driver-connection.ts'
-import { runStatements } from './migration-failure.ts'
 import type { MigrationFile } from './migration-files.ts'
 import { type Backend, backendColumns, lockedBy, polled } from './migration-lock.ts'
+import { runStatements } from './run-statements.ts'
 
 /** Whoever interferes with a build does so by chance; by the third time it is no chance. */
 const buildTries = 3
