@@ -10,7 +10,7 @@ export interface CustomResource {
 
 /** What a deployment invokes: with nothing where a trigger says so, or with the request of a resource. */
 export interface DeployStep {
-  readonly definition: LocalFunction
+  readonly functionArn: string
   readonly resource?: CustomResource
 }
 
@@ -33,11 +33,12 @@ function readStep(id: string, scope: Scope, functions: ReadonlyMap<string, Local
   const { HandlerArn, ServiceToken } = scope.resources[id]?.Properties ?? {}
   const isTrigger = type === 'Custom::Trigger'
   const arn = evaluateText(isTrigger ? HandlerArn : ServiceToken, scope, id)
-  const definition = functions.get(withoutVersion(arn))
-  if (definition === undefined) throw new TemplateRefusal(`${id}: its handler ${arn} is not in the template`)
-  if (isTrigger) return { definition }
+  const functionArn = withoutVersion(arn)
+  if (!functions.has(functionArn))
+    throw new TemplateRefusal(`${id}: its handler ${arn} is not in the template`)
+  if (isTrigger) return { functionArn }
   return {
-    definition,
+    functionArn,
     resource: { id, type, properties: evaluate(scope.resources[id]?.Properties, scope, id) },
   }
 }

@@ -56,8 +56,10 @@ export class LocalCloud {
 
   /** Invokes what a deployment invokes, in its order; the first failure ends it, as it would fail that. */
   async deploy(): Promise<void> {
-    const { steps, scope } = this.#options.stack
-    for (const { definition, resource } of steps) {
+    const { steps, scope, functions } = this.#options.stack
+    for (const { functionArn, resource } of steps) {
+      const definition = functions.get(functionArn)
+      if (definition === undefined) throw new Error(`${functionArn} is no function`)
       const invoke = (event: unknown) => this.invoke(definition, event)
       await (resource === undefined ? invoke({}) : makeResource(resource, scope, invoke))
     }

@@ -49,7 +49,7 @@ const apart = /^(TaskQ(Migrate|Sync)|AWSCDK|Granted)/
 describe('nothing new runs', () => {
   test.each(['Migrate', 'Sync'])('before %s succeeded', step => {
     const later = running.flatMap(type => idsOf(resources, type)).filter(id => !apart.test(id))
-    // A function, its asynchronous configuration, its rule and that one's permission; smoke has the first two.
+    // A function, its asynchronous configuration, its rule, that one's permission; smoke has the first two.
     expect(later).toHaveLength(4 * (sweeps.length + 2) + 2)
     for (const id of later) expect(awaited(resources, id), id).toContain(trigger(step))
   })

@@ -20,17 +20,24 @@ export interface Deployment {
   stop(): Promise<void>
 }
 
-/** Runs the bundles that a template names, each in a thread of its own with the environment given there. */
+type Variables = Readonly<Record<string, string>>
+
+/**
+ * Runs the bundles that a template names, each in a thread of its own with the environment given there, and
+ * with what is added to it: to all alike, or to each by its logical id. `others` are secrets by their ARN.
+ */
 export async function runDeployment(
   { folder }: SynthesizedStack,
   secret: string,
-  environment: Readonly<Record<string, string>> = {},
+  added: Variables | ((id: string) => Variables) = {},
+  others: Variables = {},
 ): Promise<Deployment> {
-  const secrets = { [secretArn]: secret }
+  const secrets: Record<string, string> = { ...others, [secretArn]: secret }
   const lines: string[] = []
   const stack = readStack(folder, { region: 'eu-central-1', account: '111122223333' })
   const functions = [...stack.functions].map(([arn, each]) => {
-    return [arn, { ...each, environment: { ...each.environment, ...environment } }] as const
+    const own = typeof added === 'function' ? added(each.id) : added
+    return [arn, { ...each, environment: { ...each.environment, ...own } }] as const
   })
   const onLine = (_: string, line: string) => lines.push(line)
   const cloud = await LocalCloud.start({

@@ -111,7 +111,7 @@ describe('a function runs from its asset', () => {
     const { cloud, stack, sweep, lines } = await cloudOf({
       bundle: "export const handler = async () => { process.stdout.write('deployed\\n') }",
     })
-    expect(stack.steps).toEqual([{ definition: sweep }])
+    expect(stack.steps).toEqual([{ functionArn: sweep.arn }])
     await cloud.deploy()
     await expect.poll(() => lines, { timeout: 10_000 }).toEqual(['deployed'])
   })
