@@ -175,7 +175,8 @@ export default {
       comment: 'The package is not in package.json: `npm install --save-exact` it, or do without.',
       severity: 'error',
       from: {},
-      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'undetermined'] },
+      // Our own package, imported by its name as users do, is in its own package.json by nature.
+      to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown', 'undetermined'], pathNot: everywhere },
     },
     {
       name: 'no-development-package-at-run-time',

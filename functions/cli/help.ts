@@ -23,7 +23,7 @@ export function overview(verbs: readonly Verb[]): string {
     ...columns(rowsOf(commonFlags)),
     '',
     `Exit codes: ${exits}.`,
-    '"taskq VERB --help" says more.',
+    '"taskq VERB --help" says more, "taskq --version" which this is.',
   ].join('\n')
 }
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
 const project = fileURLToPath(new URL('../../', import.meta.url))
-const entry = fileURLToPath(new URL('../../functions/cli/main.ts', import.meta.url))
+const entry = fileURLToPath(new URL('../../functions/cli/taskq.mjs', import.meta.url))
 
 export interface Ended {
   readonly code: number | null

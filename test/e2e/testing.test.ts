@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import * as z from 'zod'
 import { createClient, defineActor } from '../../functions/entry/client.ts'
@@ -124,4 +125,11 @@ describe('a test queue', () => {
       field: 'by',
     })
   })
+})
+
+test('the example of a test runs in a clone', () => {
+  const words = ['--conditions', 'taskq-source', '--test', 'examples/shop/receipts.test.ts']
+  const { status, stdout, stderr } = spawnSync(process.execPath, words, { encoding: 'utf8' })
+  expect(status, `${stdout}${stderr}`).toBe(0)
+  expect(stdout).toContain('pass 1')
 })

@@ -40,12 +40,13 @@ describe('the rooms of this tree', () => {
   })
 
   test('are cruised with every import that a file makes, of types too', () => {
+    const bare = (name: string) => name.replace(/^node:/, '')
     const edges = new Map(
-      found.modules.map(each => [each.source, each.dependencies.map(({ module }) => module)]),
+      found.modules.map(each => [each.source, each.dependencies.map(({ module }) => bare(module))]),
     )
     const overlooked = sources.flatMap(path =>
       syntaxOf(readSource(projectRoot, path))
-        .imports.filter(specifier => !edges.get(path)?.includes(specifier.replace(/^node:/, '')))
+        .imports.filter(specifier => !edges.get(path)?.includes(bare(specifier)))
         .map(specifier => `${path}: ${specifier}`),
     )
     expect(overlooked).toEqual([])

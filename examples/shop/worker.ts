@@ -1,0 +1,12 @@
+import { createWorkerHandler } from 'taskq-serverless/worker'
+import { sendReceipt } from './actors.ts'
+
+/** A Lambda that works: its rule starts it every minute, and it stays while something is due. */
+export const handler = createWorkerHandler({
+  actors: [
+    sendReceipt.run(async ({ orderId }, { signal }) => {
+      signal.throwIfAborted()
+      return { sent: `the receipt of order ${orderId}` }
+    }),
+  ],
+})

@@ -1,0 +1,31 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { bundledFunctions } from '../../../infra/bundle-folders.ts'
+import { type Consumer, consumerFiles } from '../../support/consumer.ts'
+
+interface Template {
+  readonly Resources: Readonly<
+    Record<string, { readonly Type: string; readonly Properties?: { readonly Description?: string } }>
+  >
+}
+
+/** What the construct does in a project that has the CDK and nothing to bundle with. */
+export function synthesizes(consumer: Consumer): void {
+  test('a stack is synthesized without esbuild and Docker, on either Node the same', () => {
+    expect(existsSync(join(consumer.folder, 'node_modules/esbuild'))).toBe(false)
+    const stack = join(consumerFiles, 'stack.ts')
+    const [first, second, ...more] = Object.values(consumer.nodes).map(node => {
+      // No program can be found but by its path.
+      const text = consumer.run(node, [stack, consumer.aside()], { PATH: '' })
+      return JSON.parse(text) as Template
+    })
+    expect(more).toEqual([])
+    expect(second).toEqual(first)
+    const functions = Object.values(first?.Resources ?? {}).filter(({ Type, Properties }) => {
+      return Type === 'AWS::Lambda::Function' && Properties?.Description?.startsWith('TaskQ: ')
+    })
+    // This stack has no definitions to store.
+    expect(functions).toHaveLength(bundledFunctions.filter(name => name !== 'sync').length)
+  })
+}
