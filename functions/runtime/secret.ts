@@ -49,8 +49,8 @@ export async function databaseUrls(settings: Settings): Promise<DatabaseUrls> {
 }
 
 /**
- * Forgets what was read, after the server refused this URL; false where no secret could say otherwise. Of many
- * callers that an old password is refused at once, the first forgets it, and all wait for what is read then.
+ * Forgets what was read, after the server refused this URL; false where no secret could say otherwise. Of
+ * many callers whose old password is refused at once, the first forgets it, and all wait for what it reads.
  */
 export async function forgetSecret(settings: Settings, refusedUrl: string): Promise<boolean> {
   const { databaseUrl, databaseSecretArn } = settings

@@ -15,7 +15,8 @@ export async function startContainer(
     .withCommand(['postgres', ...flags])
     .start()
   const stop = async () => void (await container.stop())
-  const url = `postgres://postgres:${password}@${container.getHost()}:${container.getMappedPort(5432)}/postgres`
+  const place = `${container.getHost()}:${container.getMappedPort(5432)}`
+  const url = `postgres://postgres:${password}@${place}/postgres`
   try {
     // While the image sets its data up, a server of its own listens inside the container alone.
     let triesLeft = 3000

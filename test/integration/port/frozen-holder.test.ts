@@ -63,7 +63,7 @@ describe.each(Object.entries(bounds))('a frozen holder of a batch loses its lock
       const { held, connections, isFirstUsable, next } = await holder.thaw()
       expect(held).not.toBe('drained')
       expect(isFirstUsable).toBe(false)
-      // The run itself goes on with a new one, or it fails; the next invocation has one of its own in any case.
+      // It failed, or told its state by a second one. The next invocation has one of its own in any case.
       expect(connections).toBeLessThanOrEqual(2)
       expect(next).toMatchObject({ outcome: 'drained', rows: 1 })
       expect(await snapshot(database())).toEqual(expect.arrayContaining(done))
@@ -73,7 +73,7 @@ describe.each(Object.entries(bounds))('a frozen holder of a batch loses its lock
 })
 
 describe('a holder that is killed in the middle of its statement', () => {
-  it('keeps its lock until the statement timeout, which its server knows; then another run works', async () => {
+  it('keeps its lock until the statement timeout of the server; then another run works', async () => {
     await insertJobs(database(), lockedJob({ expired: true }))
     await database().rows(`create function stay() returns trigger language plpgsql as $$ begin
       perform pg_sleep(60); return new; end $$`)
