@@ -4,16 +4,11 @@ import type { Reporter, TestModule, Vitest } from 'vitest/node'
 import { isMissing, type Mode, modes } from './modes.ts'
 
 /** What ran in one mode: the full names of its tests, by file from the project's root. */
-export type Ran = ReadonlyMap<string, readonly RanTest[]>
-
-export interface RanTest {
-  readonly name: string
-  readonly isSkipped: boolean
-}
+export type Ran = ReadonlyMap<string, readonly string[]>
 
 /**
- * What a mode did not run as the default mode did, in the files that are its to run: a file, a test that it
- * lacks or has alone, a test that did not run. One line each; none where all is well.
+ * What a mode did not run as the default mode did, in the files that are its to run: a file, or a test that
+ * it lacks or has alone. One line each; none where all is well.
  */
 export function differences(mode: Mode, expected: Ran, found: Ran): string[] {
   const inFolders = (file: string) => mode.folders.some(folder => file.startsWith(`${folder}/`))
@@ -21,17 +16,16 @@ export function differences(mode: Mode, expected: Ran, found: Ran): string[] {
   return files.flatMap(file => {
     const tests = found.get(file)
     if (tests === undefined) return [`${mode.name} did not run ${file}`]
-    const [wanted, had] = [expected.get(file) ?? [], tests].map(each => each.map(({ name }) => name))
+    const wanted = expected.get(file) ?? []
     return [
-      ...without(wanted, had).map(name => `${mode.name} lacks ${file} > ${name}`),
-      ...without(had, wanted).map(name => `${mode.name} alone has ${file} > ${name}`),
-      ...tests.filter(each => each.isSkipped).map(({ name }) => `${mode.name} skipped ${file} > ${name}`),
+      ...without(wanted, tests).map(name => `${mode.name} lacks ${file} > ${name}`),
+      ...without(tests, wanted).map(name => `${mode.name} alone has ${file} > ${name}`),
     ]
   })
 }
 
 /** What one list has more of than another. */
-function without(names: readonly string[] = [], others: readonly string[] = []): string[] {
+function without(names: readonly string[], others: readonly string[]): string[] {
   const left = [...others]
   return names.filter(name => {
     const place = left.indexOf(name)
@@ -41,8 +35,8 @@ function without(names: readonly string[] = [], others: readonly string[] = []):
 }
 
 /**
- * Fails a run in which a mode ran other tests than the default mode, and says at its end which modes this
- * machine has no server for. A plugin of the default mode's project, since it is the measure, and because a
+ * Fails a run in which a mode ran other tests than the default mode, or in which any suite skipped one, and
+ * says at its end which modes this machine has no server for. A plugin of the default mode's project, since it is the measure, and because a
  * reporter in the configuration would give way to any `--reporter` of the command line.
  */
 export function seesSameTests(): Plugin {
@@ -56,9 +50,11 @@ function reporterOf(vitest: Vitest): Reporter & object {
   return {
     onTestRunEnd: modules => {
       const [measure, ...others] = modes
-      const ranIn = (mode: Mode | undefined) => ran(modules, mode?.name, vitest.config.root)
+      const { root } = vitest.config
+      const ranIn = (mode: Mode | undefined) => ran(modules, mode?.name, root)
       const running = others.filter(({ name }) => vitest.projects.some(project => project.name === name))
-      const found = running.flatMap(mode => differences(mode, ranIn(measure), ranIn(mode)))
+      const differing = running.flatMap(mode => differences(mode, ranIn(measure), ranIn(mode)))
+      const found = [...differing, ...skipped(modules, root)]
       // Whoever asks for tests by name skips the others on purpose.
       const counted = vitest.config.testNamePattern === undefined ? found : []
       if (counted.length > 0) process.exitCode = 1
@@ -74,10 +70,15 @@ function ran(modules: readonly TestModule[], project: string | undefined, root: 
   const own = modules.filter(module => module.project.name === project)
   return new Map(
     own.map(module => {
-      const tests = [...module.children.allTests()].map(test => {
-        return { name: test.fullName, isSkipped: test.result().state === 'skipped' }
-      })
-      return [relative(root, module.moduleId), tests]
+      const names = [...module.children.allTests()].map(test => test.fullName)
+      return [relative(root, module.moduleId), names]
     }),
   )
+}
+
+function skipped(modules: readonly TestModule[], root: string): string[] {
+  const tests = modules.flatMap(module => [...module.children.allTests('skipped')])
+  return tests.map(({ project, module, fullName }) => {
+    return `${project.name} skipped ${relative(root, module.moduleId)} > ${fullName}`
+  })
 }
