@@ -33,8 +33,8 @@ export interface KeptOptions {
 const keeper = [
   'rest=$1; signal=$2; shift 2; exec 3<&0',
   '"$0" "$@" </dev/null 3<&- & child=$!',
-  '{ read -r _; kill "-$signal" "$child"; } <&3 2>/dev/null &',
-  'wait "$child" && rm -rf "$rest" 2>/dev/null',
+  '{ read -r _; : >"$rest/told-to-end"; kill "-$signal" "$child"; } <&3 2>/dev/null &',
+  'wait "$child"; [ ! -e "$rest/told-to-end" ] || rm -rf "$rest" 2>/dev/null',
 ].join('\n')
 
 /** Starts a server that ends with this process. */
