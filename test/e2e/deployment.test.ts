@@ -119,7 +119,7 @@ describe('a deployment fails', () => {
 })
 
 describe('after a roll-back', () => {
-  test('the migrate of before meets a newer schema, changes nothing of it, and the deployment is done', async () => {
+  test('the migrate of before leaves a newer schema as it is, and the deployment is done', async () => {
     const newer = laterFile(99, 'newer', 'create table {schema}.newer ()')
     await migrate(await database().connect(), optionsFor(database(), [newer]))
     const deployment = await run()

@@ -27,7 +27,7 @@ async function serve(service: Service): Promise<string> {
   return endpoint.url
 }
 
-/** Sends a request to the bundle, with this Lambda behind it, and returns what CloudFormation was answered. */
+/** Sends a request to the bundle, with this Lambda behind it, and returns what it answered. */
 async function request(
   lambda: Service,
   asked: object = {},

@@ -1,6 +1,7 @@
 import { App, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
-import { Template } from 'aws-cdk-lib/assertions'
+import { Match, Template } from 'aws-cdk-lib/assertions'
 import { Key } from 'aws-cdk-lib/aws-kms'
+import { LayerVersion } from 'aws-cdk-lib/aws-lambda'
 import { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -37,6 +38,7 @@ describe('settings are refused by the name of what is wrong', () => {
     ['a misspelt one', { lockLees: '1m' }, 'TASKQ_LOCK_LEES'],
     ['a function that there is not', { functionsOff: ['promotoin'] }, 'TASKQ_FUNCTIONS_OFF'],
     ['a password', { databaseUrl: 'postgres://app:pw@h/d' }, 'TASKQ_DATABASE_URL'],
+    ['what each worker is told', { queues: 'mail' }, 'TASKQ_QUEUES'],
     ['a pin that is a property', { installationId: 'x' }, 'TASKQ_INSTALLATION_ID'],
     [
       'a window that outlives its function',
@@ -65,6 +67,14 @@ describe('the secret', () => {
   ])('is refused %s', (_, databaseSecret) => {
     const refused = expect.objectContaining({ code: 'OPTION_INVALID', field: 'databaseSecret' })
     expect(() => templateWith({ databaseSecret })).toThrow(refused)
+  })
+
+  test.each([
+    ['of a role by a partial ARN', { worker: secretArn.slice(0, -7) }, 'databaseSecrets.worker'],
+    ['of a role that there is not', { writer: secretArn }, 'databaseSecrets.writer'],
+  ])('is refused %s', (_, databaseSecrets, field) => {
+    const refused = expect.objectContaining({ code: 'OPTION_INVALID', field })
+    expect(() => templateWith({ databaseSecrets: databaseSecrets as object })).toThrow(refused)
   })
 
   test('is refused where the stack knows it by name alone', () => {
@@ -122,6 +132,9 @@ describe('what stands in the environment', () => {
     expect(idOf({ logRetention: RetentionDays.ONE_WEEK })).toBe(idOf())
     expect(idOf({ settings: { lockLease: '2m' } })).not.toBe(idOf())
     expect(idOf({ schema: 'tenant_a' })).not.toBe(idOf())
+    const reader = secretArn.replace('example', 'reader')
+    expect(idOf({ databaseSecrets: { reader } })).not.toBe(idOf())
+    expect(idOf({ databaseSecrets: { reader: secretArn } })).toBe(idOf())
   })
 })
 
@@ -133,10 +146,20 @@ test('logs are kept as long as is said, and go with the stack where that is said
   })
 })
 
-test('two queues stand side by side in one stack', () => {
+test('definitions that are not there are refused by name', () => {
+  const refused = expect.objectContaining({ code: 'OPTION_INVALID', field: 'definitions.entry' })
+  expect(() => templateWith({ definitions: { entry: 'no/such/file.ts' } })).toThrow(refused)
+})
+
+test('logs are under the key, and functions have the layers, that are given', () => {
   const stack = newStack()
-  new TaskQ(stack, 'Other', { databaseSecret: secretArn, schema: 'other' })
-  templateWith({}, stack).resourceCountIs('AWS::Events::Rule', 2 * sweeps.length)
+  const layerArn = 'arn:aws:lambda:eu-central-1:111122223333:layer:observer:1'
+  const layers = [LayerVersion.fromLayerVersionArn(stack, 'Layer', layerArn)]
+  const template = templateWith({ logEncryptionKey: new Key(stack, 'Key'), layers }, stack)
+  template.allResourcesProperties('AWS::Logs::LogGroup', {
+    KmsKeyId: { 'Fn::GetAtt': [Match.stringLikeRegexp('^Key'), 'Arn'] },
+  })
+  template.resourcePropertiesCountIs('AWS::Lambda::Function', { Layers: [layerArn] }, sweeps.length + 2)
 })
 
 test('a pulsing function has more time than its window, a draining one more memory', () => {

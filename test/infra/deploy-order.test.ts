@@ -46,6 +46,10 @@ const running = [
 /** What a deployment runs before all others, what it runs that by, and who only enqueues when asked. */
 const apart = /^(TaskQ(Migrate|Sync)|AWSCDK|Granted)/
 
+test('two syntheses come to the same', () => {
+  expect(everything()).toEqual(resources)
+})
+
 describe('nothing new runs', () => {
   test.each(['Migrate', 'Sync'])('before %s succeeded', step => {
     const later = running.flatMap(type => idsOf(resources, type)).filter(id => !apart.test(id))

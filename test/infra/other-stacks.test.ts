@@ -11,7 +11,7 @@ import { fastApp, idsOf, queueIn, resourcesOf } from '../support/templates.ts'
 
 beforeAll(() => buildBundles())
 
-/** What a user's stacks hold: a secret under a key, a table, a worker of that table, and one that enqueues. */
+/** What a user's stacks hold beside functions: a secret under a key, and a table. */
 function data(stack: Stack) {
   const encryptionKey = new Key(stack, 'Key')
   const databaseSecret = new Secret(stack, 'Secret', { encryptionKey }) as ISecret
@@ -40,7 +40,7 @@ function needsOf(app: App): Record<string, string[]> {
   return Object.fromEntries(needed)
 }
 
-/** The roles of App's own functions and what they may do with the database's secret. */
+/** What the functions of a stack are told. */
 const pinsIn = (app: Stack) => {
   const resources = resourcesOf(app)
   const made = idsOf(resources, 'AWS::Lambda::Function').map(id => resources[id]?.Properties['Environment'])
@@ -93,7 +93,7 @@ describe.each(references)('with %s references between stacks', kind => {
     return { app, stack }
   }
 
-  test('a queue whose secret stands with its worker refers to that stack alone, and a warning says so', () => {
+  test('a queue whose secret stands with its worker needs that stack alone, and a warning says so', () => {
     const { app, stack } = inWorkersStack()
     expect(needsOf(app)).toEqual({ App: [], Queues: ['App'] })
     for (const variables of pinsIn(stack)) {

@@ -93,6 +93,18 @@ describe('each role may do what stands in the table, and nothing else', () => {
     expect(rolesOf(everything(() => ({ databaseSecrets: own })))).toEqual(table({ owner: secretArn, ...own }))
   })
 
+  test('and the function of CDK’s own that sends the triggers may send these two', () => {
+    const resources = everything()
+    const [id = ''] = idsOf(resources, 'AWS::IAM::Role', /^AWSCDK/)
+    const versionsOf = (name: string) => ({ 'Fn::Join': ['', [arnOf(`TaskQ${name}Function`), ':*']] })
+    expect(allowedTo(resources, id)).toEqual(
+      ['Migrate', 'Sync'].map(name => ({
+        Action: ['lambda:InvokeFunction'],
+        Resource: [versionsOf(name)],
+      })),
+    )
+  })
+
   test('and has no managed policy, as none of them has', () => {
     const resources = everything()
     for (const id of idsOf(resources, 'AWS::IAM::Role', /^(?!AWSCDK)/))
