@@ -19,11 +19,20 @@ export interface NeonProxy {
  *     200 {"fields": [{"name", "dataTypeID"}], "rows": [["1"]], "command", "rowCount"}
  *     400 {"message", "code", "detail", …}
  *
- * Values are texts in both directions. The service keeps connections for its requests; here each has one.
+ * Values are texts in both directions. As the service does, it keeps a few connections for all requests of one
+ * address, so that a hundred at once neither need a hundred sessions nor wait for each other's locks.
  */
 export async function startNeonProxy(): Promise<NeonProxy> {
+  const pools = new Map<string, pg.Pool>()
+  const poolOf = (connectionString: string) => {
+    const pool = pools.get(connectionString) ?? new pg.Pool({ connectionString, max: sessionsPerAddress })
+    if (!pools.has(connectionString)) pool.on('error', () => undefined)
+    pools.set(connectionString, pool)
+    return pool
+  }
   const server = createServer((request, response) => {
-    answer(request, response).catch(() => response.destroy())
+    const pool = poolOf(String(request.headers['neon-connection-string']))
+    answer(pool, request, response).catch(() => response.destroy())
   })
   const sockets = new WebSocketServer({ server, perMessageDeflate: false })
   sockets.on('connection', (socket, request) => {
@@ -46,37 +55,37 @@ export async function startNeonProxy(): Promise<NeonProxy> {
     server.listen(0, '127.0.0.1', resolve)
   })
   const { port } = server.address() as AddressInfo
-  const stop = () =>
-    new Promise<void>(resolve => {
-      for (const socket of sockets.clients) socket.terminate()
-      server.close(() => resolve())
-      server.closeAllConnections()
-    })
+  const stop = async () => {
+    for (const socket of sockets.clients) socket.terminate()
+    const closed = new Promise(resolve => server.close(resolve))
+    server.closeAllConnections()
+    await closed
+    await Promise.all([...pools.values()].map(pool => pool.end()))
+  }
   return { origin: `127.0.0.1:${port}`, stop }
 }
+
+const sessionsPerAddress = 4
 
 interface Asked {
   readonly query: string
   readonly params: unknown[]
 }
 
-async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(pool: pg.Pool, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const send = (status: number, body: unknown) => {
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(body))
   }
   const { query, params } = (await json(request)) as Asked
-  const connectionString = String(request.headers['neon-connection-string'])
-  const client = new pg.Client({ connectionString })
-  client.on('error', () => undefined)
-  // Who gave the request up takes its session along.
-  response.on('close', () => void client.end().catch(() => undefined))
+  let client: pg.PoolClient
   try {
-    await client.connect()
+    client = await pool.connect()
   } catch (error) {
     // The service says in words alone why it could not log in.
     return send(400, { message: (error as Error).message })
   }
+  let isGood = false
   try {
     const types = { getTypeParser: () => (text: string) => text }
     const { fields, rows, command, rowCount } = await client.query({
@@ -85,8 +94,12 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
       rowMode: 'array',
       types,
     })
+    isGood = true
     send(200, { fields, rows, command, rowCount, rowAsArray: true })
   } catch (error) {
     send(400, { ...(error as object), message: (error as Error).message })
+  } finally {
+    // A session that may be lost is not used again.
+    client.release(!isGood)
   }
 }
