@@ -220,13 +220,14 @@ export function faultLaws(subject: Subject): void {
       expect([await snapshot(database), await state(database)]).toEqual(before)
     })
 
-    law('leaves no setting behind on its connection', async database => {
+    law('leaves no setting, no role and no lock behind on its connection (B004)', async database => {
       await insertDue(database, subject, 15)
       const connection = await database.connect()
-      const names = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'jit']
-      const settings = () =>
-        connection.script(`select ${names.map(name => `current_setting('${name}')`).join(', ')}`)
-      const before = await settings()
+      // The settings of plpgsql show once its library is loaded.
+      const session = () =>
+        connection.script(`select name, setting, current_user as role from pg_settings
+          where name not like 'plpgsql.%' order by name`)
+      const before = await session()
       const kept = new Proxy(connection, {
         get: (target, name) => {
           if (name === 'close') return () => Promise.resolve()
@@ -235,7 +236,10 @@ export function faultLaws(subject: Subject): void {
         },
       })
       await sweepOnce(database, sweep, { ...tens, ports: { connect: () => Promise.resolve(kept) } })
-      expect(await settings()).toEqual(before)
+      expect(await session()).toEqual(before)
+      const locks = `select objid from pg_locks where locktype = 'advisory'
+        and database = (select oid from pg_database where datname = current_database())`
+      expect(await database.rows(locks)).toEqual([])
     })
   })
 }
