@@ -3,8 +3,9 @@ import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { IConstruct } from 'constructs'
 import { InvalidInputError } from '../shared/core/errors.ts'
+import type { DatabaseRole } from '../shared/core/names.ts'
 import { type Settings, writeSettings } from '../shared/core/read-settings.ts'
-import { type DatabaseRole, type DatabaseSecrets, readStatements } from './database-secrets.ts'
+import { type DatabaseSecrets, readStatements } from './database-secrets.ts'
 
 /** Which queue a function's environment names. */
 const giver = new WeakMap<LambdaFunction, Access>()

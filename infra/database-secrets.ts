@@ -3,11 +3,7 @@ import { PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct } from 'constructs'
 import { InvalidInputError } from '../shared/core/errors.ts'
-
-/** Who uses the database, beside the owner of the schema, who migrates. */
-export const databaseRoles = ['client', 'worker', 'maintenance', 'reader'] as const
-
-export type DatabaseRole = (typeof databaseRoles)[number]
+import { type DatabaseRole, databaseRoles } from '../shared/core/names.ts'
 
 /** The secret of each, the owner's included. */
 export type DatabaseSecrets = Readonly<Record<DatabaseRole | 'owner', ISecret>>

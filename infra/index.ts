@@ -1,3 +1,3 @@
-export type { DatabaseRole } from './database-secrets.ts'
+export type { DatabaseRole } from '../shared/core/names.ts'
 export type { SettingsProps } from './environment.ts'
 export { type AddWorkerProps, type AttachWorkerProps, TaskQ, type TaskQProps } from './taskq.ts'

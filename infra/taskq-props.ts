@@ -4,7 +4,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms'
 import type { ILayerVersion, Tracing } from 'aws-cdk-lib/aws-lambda'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
-import type { DatabaseRole } from './database-secrets.ts'
+import type { DatabaseRole } from '../shared/core/names.ts'
 import type { SettingsProps } from './environment.ts'
 
 export interface TaskQProps {

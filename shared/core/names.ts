@@ -24,22 +24,22 @@ export function lockName(purpose: string, schema: string): string {
   return `taskq:${purpose}:${schema}`
 }
 
-/** The parts that a login can be given: what each may do stands in shared/db/roles.ts. */
-export const roleParts = ['client', 'worker', 'maintenance', 'reader'] as const
+/** Who uses the database beside its owner, who migrates: what each may do stands in shared/db/roles.ts. */
+export const databaseRoles = ['client', 'worker', 'maintenance', 'reader'] as const
 
-export type RolePart = (typeof roleParts)[number]
+export type DatabaseRole = (typeof databaseRoles)[number]
 
 /**
- * The database role of one part. Roles belong to the whole cluster, so the prefix tells deployments apart.
+ * The database's own name of a role. Roles belong to the whole cluster, so the prefix tells deployments apart.
  *
  * @example
  * roleName({ schemaName: 'taskq', rolePrefix: undefined }, 'client') // 'taskq_client'
  */
 export function roleName(
   { schemaName, rolePrefix }: { readonly schemaName: string; readonly rolePrefix: string | undefined },
-  part: RolePart,
+  role: DatabaseRole,
 ): string {
-  return `${rolePrefix ?? schemaName}_${part}`
+  return `${rolePrefix ?? schemaName}_${role}`
 }
 
 /** Bytes of a text as Postgres stores it. */

@@ -1,4 +1,4 @@
-import { type RolePart, roleName, roleParts } from '../core/names.ts'
+import { type DatabaseRole, databaseRoles, roleName } from '../core/names.ts'
 import { quoteIdentifier, quoteLiteral } from '../sql/statement.ts'
 import type { ScriptConnection } from './driver-connection.ts'
 
@@ -6,10 +6,11 @@ type Privilege = 'select' | 'insert' | 'update' | 'delete'
 type Grants = Readonly<Record<string, readonly Privilege[]>>
 
 /**
- * What each part's code path needs, by table, and nothing else. A login that works and enqueues is a member
- * of both parts. The reader may read everything; the owner of the schema, who migrates, needs no grant.
+ * What the code path of each role needs, by table, and nothing else. A login that works and enqueues is a
+ * member of both. The reader may read everything; the owner of the schema, who migrates, needs no grant.
+ * What the release before needs stays for one release, as a column would.
  */
-const grants: Readonly<Record<Exclude<RolePart, 'reader'>, Grants>> = {
+const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
   client: {
     installation: ['select'],
     actors: ['select', 'insert'],
@@ -44,14 +45,14 @@ export type RolesReport = 'settled' | 'skipped' | 'left'
  * Makes the four roles where they are missing, without login, and gives each exactly its grants on this
  * schema; those that are right already are left alone. Runs in the transaction of the caller.
  *
- * Where the platform allows no new roles nothing is lost: every part then runs with the rights of its login.
+ * Where the platform allows no new roles nothing is lost: all code then runs with the rights of its login.
  */
 export async function settleRoles(
   connection: ScriptConnection,
   rolePrefix: string | undefined,
 ): Promise<RolesReport> {
   const { schema: schemaName } = connection
-  const names = roleParts.map(part => roleName({ schemaName, rolePrefix }, part))
+  const names = databaseRoles.map(role => roleName({ schemaName, rolePrefix }, role))
   await connection.script(names.map(createText).join(';\n'))
   const rows = await connection.script(`select count(*)::int as roles from pg_catalog.pg_roles
     where rolname in (${names.map(quoteLiteral).join(', ')})`)
@@ -83,7 +84,7 @@ function createText(role: string): string {
     end $$`
 }
 
-/** A grant as `role table privilege`, or `role * usage` of the schema: by the catalog and by the table alike. */
+/** A grant as `role table privilege`, or `role * usage` of the schema: held or wanted. */
 type Grant = `${string} ${string} ${string}`
 
 function change(verb: 'grant' | 'revoke', schemaName: string, grant: Grant): string {
@@ -101,10 +102,10 @@ async function wantedGrants(
   const tables = (await connection.script(`select relname as name from pg_catalog.pg_class
     where relnamespace = ${namespaceOf(schemaName)} and relkind in ('r', 'p')`)) as { name: string }[]
   const everything: Grants = Object.fromEntries(tables.map(({ name }) => [name, ['select']]))
-  const byPart: Readonly<Record<RolePart, Grants>> = { ...grants, reader: everything }
-  const wanted = roleParts.flatMap(part => {
-    const role = roleName({ schemaName, rolePrefix }, part)
-    const onTables = Object.entries(byPart[part]).flatMap(([table, privileges]) =>
+  const byRole: Readonly<Record<DatabaseRole, Grants>> = { ...grants, reader: everything }
+  const wanted = databaseRoles.flatMap(each => {
+    const role = roleName({ schemaName, rolePrefix }, each)
+    const onTables = Object.entries(byRole[each]).flatMap(([table, privileges]) =>
       privileges.map((privilege): Grant => `${role} ${table} ${privilege}`),
     )
     return [`${role} * usage` as const, ...onTables]

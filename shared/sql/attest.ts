@@ -13,7 +13,8 @@ const environment = arg('environment', text.orNull)
  * batches attest in the text that opens them.
  */
 export const pinnedInstallation = sql`${schema}.installation
-  where (${id} is null or installation_id = ${id}) and (${environment} is null or environment = ${environment})`
+  where (${id} is null or installation_id = ${id})
+    and (${environment} is null or environment = ${environment})`
 
 /** Asks whether this is the pinned installation. */
 export const attest = statement(
@@ -27,7 +28,7 @@ export function pinArgs({ installationId, environment }: Settings) {
   return { installationId: installationId ?? null, environment: environment ?? null }
 }
 
-/** Attests a connection that was just opened; at the wrong target it is closed and a WrongTargetError thrown. */
+/** Attests a connection just opened. At the wrong target it is closed, and a WrongTargetError thrown. */
 export async function attested<C extends Runner & { readonly schema: string; close(): Promise<void> }>(
   connection: C,
   settings: Settings,

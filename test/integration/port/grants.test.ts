@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { readFunctions, readQueues, readWorkers } from '../../../functions/cli/verbs/status-statements.ts'
 import { createClient } from '../../../functions/entry/client.ts'
 import { runWorker } from '../../../functions/entry/worker.ts'
-import { type RolePart, roleParts } from '../../../shared/core/names.ts'
+import { type DatabaseRole, databaseRoles } from '../../../shared/core/names.ts'
 import { codeOf } from '../../../shared/sql/failures.ts'
 import type { Sweep } from '../../../shared/sweeper/define.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
@@ -13,7 +13,7 @@ import { settingsWith, sweepOnce } from '../../support/sweeping.ts'
 import { anything } from '../../support/working.ts'
 
 /** What each role may do, by table: all of it, in the words of the catalog. */
-const table: Readonly<Record<Exclude<RolePart, 'reader'>, string>> = {
+const table: Readonly<Record<Exclude<DatabaseRole, 'reader'>, string>> = {
   client: 'actors insert select, installation select, jobs insert select',
   worker: `actors select, installation select, job_attempts insert select, job_events insert,
     jobs select update, queues insert select update, workers delete insert select update`,
@@ -24,10 +24,10 @@ const everyTable = `actors installation job_attempts job_events jobs queues sche
   sweep_quarantine sweep_state workers`
 
 const database = useDatabase()
-const logins = new Map<RolePart, Login>()
+const logins = new Map<DatabaseRole, Login>()
 
 beforeAll(async () => {
-  for (const part of roleParts) logins.set(part, await makeLogin(database(), `in role taskq_${part}`))
+  for (const role of databaseRoles) logins.set(role, await makeLogin(database(), `in role taskq_${role}`))
 })
 afterAll(async () => {
   for (const login of logins.values()) await login.drop()
@@ -36,37 +36,37 @@ beforeEach(() =>
   database().rows('truncate taskq.jobs, taskq.job_events, taskq.workers, taskq.queues cascade'),
 )
 
-const loginOf = (part: RolePart) => logins.get(part) as Login
+const loginOf = (role: DatabaseRole) => logins.get(role) as Login
 const words = (text: string) => text.trim().split(/\s+/).join(' ')
 
 describe('a role', () => {
-  it.each(roleParts)('%s may do just this in the schema', async part => {
+  it.each(databaseRoles)('%s may do just this in the schema', async role => {
     const held = await database().rows<{ on: string }>(
       `select c.relname || ' ' || string_agg(lower(a.privilege_type), ' ' order by a.privilege_type) as on
        from pg_class c, lateral aclexplode(c.relacl) a
-       where c.relnamespace = 'taskq'::regnamespace and a.grantee = 'taskq_${part}'::regrole
+       where c.relnamespace = 'taskq'::regnamespace and a.grantee = 'taskq_${role}'::regrole
        group by c.relname order by c.relname`,
     )
     const wanted =
-      part === 'reader'
+      role === 'reader'
         ? words(everyTable).replaceAll(/\w+/g, '$& select').replaceAll('select ', 'select, ')
-        : table[part]
+        : table[role]
     expect(held.map(({ on }) => on).join(', ')).toBe(words(wanted))
   })
 
-  it.each(roleParts)('%s may use the schema, create nothing in it, and not log in', async part => {
-    const role = `'taskq_${part}'`
-    const [row] = await database().rows(`select has_schema_privilege(${role}, 'taskq', 'usage') as usage,
-      has_schema_privilege(${role}, 'taskq', 'create') as creates, rolcanlogin as enters
-      from pg_roles where rolname = ${role}`)
+  it.each(databaseRoles)('%s may use the schema, create nothing in it, and not log in', async role => {
+    const quoted = `'taskq_${role}'`
+    const [row] = await database().rows(`select has_schema_privilege(${quoted}, 'taskq', 'usage') as usage,
+      has_schema_privilege(${quoted}, 'taskq', 'create') as creates, rolcanlogin as enters
+      from pg_roles where rolname = ${quoted}`)
     expect(row).toEqual({ usage: true, creates: false, enters: false })
   })
 })
 
-/** The ways through the product, each with the parts that may go it; every other part is refused. */
+/** The ways through the product, each with the roles that may go it; every other one is refused. */
 const paths: Record<
   string,
-  { readonly open: readonly RolePart[]; readonly go: (login: Login) => Promise<unknown> }
+  { readonly open: readonly DatabaseRole[]; readonly go: (login: Login) => Promise<unknown> }
 > = {
   'enqueues a job': { open: ['client'], go: login => enqueueing(login, one => one.enqueue(anything(), {})) },
   'enqueues jobs in a transaction': {
@@ -82,7 +82,7 @@ const paths: Record<
     },
   },
   'reads a job': {
-    open: roleParts,
+    open: databaseRoles,
     go: async login => {
       const [id = ''] = await insertJobs(database(), pendingJob())
       return enqueueing(login, one => one.getJob(id))
@@ -154,11 +154,11 @@ async function sweeping(login: Login, sweep: Sweep, dryRun: boolean): Promise<vo
 }
 
 describe.each(Object.entries(paths))('%s', (_, { open, go }) => {
-  it.each(roleParts)('as %s', async part => {
-    const outcome = await go(loginOf(part)).then(
+  it.each(databaseRoles)('as %s', async role => {
+    const outcome = await go(loginOf(role)).then(
       () => 'done',
       error => codeOf(error) ?? error,
     )
-    expect(outcome).toBe(open.includes(part) ? 'done' : '42501')
+    expect(outcome).toBe(open.includes(role) ? 'done' : '42501')
   })
 })

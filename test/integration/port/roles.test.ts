@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { afterEach, describe, expect, it } from 'vitest'
-import { roleName, roleParts } from '../../../shared/core/names.ts'
+import { databaseRoles, roleName } from '../../../shared/core/names.ts'
 import { migrate } from '../../../shared/db/migrate.ts'
 import { migrationFiles } from '../../../shared/db/migration-files.ts'
 import type { BatchOpening } from '../../../shared/sql/connection.ts'
@@ -81,7 +81,7 @@ describe('migrate, as a login that owns its database', () => {
     return { login, own, rolePrefix }
   }
   const names = (rolePrefix: string) =>
-    roleParts.map(part => roleName({ schemaName: 'taskq', rolePrefix }, part))
+    databaseRoles.map(part => roleName({ schemaName: 'taskq', rolePrefix }, part))
 
   it('makes the roles, which it may assume without having their rights by itself', async () => {
     const { login, own, rolePrefix } = await owner('createrole')
