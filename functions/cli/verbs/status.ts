@@ -1,4 +1,5 @@
 import { InvalidInputError, WrongTargetError } from '../../../shared/core/errors.ts'
+import { roleName } from '../../../shared/core/names.ts'
 import type { Settings } from '../../../shared/core/read-settings.ts'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
@@ -90,6 +91,7 @@ async function attest(connection: ScriptConnection, settings: Settings): Promise
     lockTimeoutMs: settings.batchLockTimeoutMs,
     idleTimeoutMs: settings.idleInTransactionTimeoutMs,
     transactionTimeoutMs: statementTimeoutMs * 2,
+    role: roleName(settings, 'reader'),
     target: { installationId: settings.installationId, environment: settings.environment },
   })
   if (opened !== 'locked') throw new WrongTargetError(settings.schemaName)
