@@ -60,7 +60,7 @@ const packages = {
  * What a Lambda or an application runs although it is for development in package.json: the builds carry it
  * inside (infra/carried.ts), so nobody installs it, and no application's bundler meets the driver's CommonJS.
  */
-const carried = [...packages.drivers.named, '@aws-lambda-powertools/[^/]+', '@aws-sdk/client-lambda', 'zod']
+const carried = [...packages.drivers.named, '@aws-lambda-powertools/[^/]+', '@aws-sdk/[^/]+', 'zod']
 
 /** What to do instead, for the rooms where the refused import has a usual cause. */
 const instead = {

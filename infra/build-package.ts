@@ -9,21 +9,21 @@ import { licenceTexts } from './licence-texts.ts'
 /**
  * The npm package, as `npm run build` and `npm pack` make it:
  *
- *     dist/esm       each export and the command, with what they share in chunks
- *     dist/cjs       the same files once more, as CommonJS
- *     dist/.../types  the declarations, in both, because their kind is that of the folder's package.json
- *     dist/bundles   the Lambda functions, ready for the construct
+ *     dist/esm        each export and the command, with what they share in chunks
+ *     dist/cjs        the same files once more, as CommonJS
+ *     dist/.../types  the declarations, in both: the package.json beside them says of which kind they are
+ *     dist/bundles    the Lambda functions, ready for the construct
  *
- * package.json decides the rest. Each export names its source under the condition `taskq-source`; what stands
- * in `dependencies` or `peerDependencies` is imported from the user's node_modules, and every other package
- * is carried inside: drivers and zod/mini, so that an application's bundler finds nothing to stumble over.
+ * package.json decides the rest. Each export names its source under the condition `taskq-source`. What stands
+ * in `dependencies` or `peerDependencies` is imported from the user's node_modules; every other package is
+ * carried inside: drivers, AWS clients and zod/mini, so that a bundler finds nothing to stumble over. AWS's
+ * own CommonJS, for one, cannot be put into a module without a `require`.
  */
 const projectFolder = join(import.meta.dirname, '..')
 const dist = join(projectFolder, 'dist')
 
 interface Manifest {
   readonly exports: Readonly<Record<string, { readonly 'taskq-source': string }>>
-  readonly bin: { readonly taskq: string }
   readonly dependencies: Readonly<Record<string, string>>
   readonly peerDependencies: Readonly<Record<string, string>>
 }

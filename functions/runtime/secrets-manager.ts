@@ -1,7 +1,6 @@
 /** Reads the text of a secret. Region, credentials and a local endpoint are the SDK's to find. */
 export async function readSecret(arn: string): Promise<string> {
-  // Larger than all the rest, so it is loaded here: a warm or configured start never needs it. A module that
-  // imports it at its top would not do: an application's bundler can move that import to the top of all.
+  // Larger than all the rest, so it is loaded here: a warm or configured start never needs it.
   const { GetSecretValueCommand, SecretsManagerClient } = await import('@aws-sdk/client-secrets-manager')
   const client = new SecretsManagerClient({ maxAttempts: 3 })
   try {

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import {
   cpSync,
   mkdirSync,
@@ -11,6 +11,9 @@ import {
 } from 'node:fs'
 import { arch, platform, tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+
+const runFile = promisify(execFile)
 
 const project = join(import.meta.dirname, '../..')
 
@@ -32,7 +35,11 @@ export interface Consumer {
   /** Programs of Node by their names: the oldest that is supported, and this one. */
   readonly nodes: Readonly<Record<string, string>>
   /** Runs a program there; fails the test with what it said where it ends otherwise than well. */
-  run(program: string, args: readonly string[], environment?: Readonly<Record<string, string>>): string
+  run(
+    program: string,
+    args: readonly string[],
+    environment?: Readonly<Record<string, string>>,
+  ): Promise<string>
   /** A new folder outside the project, from which none of its packages can be found. */
   aside(): string
   /** Gives it esbuild, as a project has that bundles functions of its own. */
@@ -96,11 +103,14 @@ function consumerIn(folder: string): Consumer {
   return {
     folder,
     nodes,
-    run: (program, args, environment = {}) => {
+    run: async (program, args, environment = {}) => {
       const path = [join(modules, '.bin'), dirname(program), '/usr/bin', '/bin'].join(delimiter)
       const env = { PATH: path, HOME: folder, NO_COLOR: '1', ...environment }
-      const { status, stdout, stderr } = spawnSync(program, args, { cwd: folder, env, encoding: 'utf8' })
-      if (status !== 0) throw new Error(`${[program, ...args].join(' ')}: ${status}\n${stdout}${stderr}`)
+      const { stdout } = await runFile(program, args, { cwd: folder, env, maxBuffer: 100_000_000 }).catch(
+        (error: Error & { stdout: string; stderr: string }) => {
+          throw new Error(`${error.message}\n${error.stdout}${error.stderr}`)
+        },
+      )
       return stdout
     },
     packageFolder: join(modules, 'taskq-serverless'),

@@ -14,6 +14,6 @@ export async function emptyDatabase(): Promise<string> {
 /** The URL of a database that the consumer has migrated. */
 export async function migratedDatabase({ run }: Consumer): Promise<string> {
   const url = await emptyDatabase()
-  run('npx', ['taskq', 'migrate', '--database-url', url])
+  await run('npx', ['taskq', 'migrate', '--database-url', url])
   return url
 }

@@ -29,7 +29,7 @@ function bundleOf(outdir: string, stack: string, name: string): string {
 export function runsExamples(consumer: Consumer): void {
   const nodes = Object.entries(consumer.nodes)
 
-  test('are right in their types', () => {
+  test('are right in their types', async () => {
     const flags = ['--noEmit', '--strict', '--skipLibCheck', '--allowImportingTsExtensions']
     const modules = ['--target', 'es2024', '--module', 'nodenext', '--types', 'node']
     const sources = [
@@ -39,7 +39,7 @@ export function runsExamples(consumer: Consumer): void {
     ]
     const more = ['examples/shop/checkout.ts', 'examples/shop/receipts.test.ts']
     const tsc = join('node_modules', 'typescript', 'bin', 'tsc')
-    consumer.run(process.execPath, [tsc, ...flags, ...modules, ...sources, ...more])
+    await consumer.run(process.execPath, [tsc, ...flags, ...modules, ...sources, ...more])
   })
 
   test.each(nodes)(
@@ -47,7 +47,7 @@ export function runsExamples(consumer: Consumer): void {
     async (_, node) => {
       const url = await migratedDatabase(consumer)
       const script = join(consumerFiles, 'transactions.ts')
-      const report = consumer.run(node, [script, url], { TASKQ_DATABASE_URL: url })
+      const report = await consumer.run(node, [script, url], { TASKQ_DATABASE_URL: url })
       const stored = (orders: number) => ({ orders, jobs: orders })
       expect(JSON.parse(report)).toEqual({
         pg: { once: stored(1), again: '23505', twice: stored(1) },
@@ -59,7 +59,7 @@ export function runsExamples(consumer: Consumer): void {
 
   test.each(nodes)('test a receipt without a Lambda, on %s', async (_, node) => {
     const environment = { TASKQ_TEST_DATABASE_URL: await emptyDatabase() }
-    const said = consumer.run(node, ['--test', 'examples/shop/receipts.test.ts'], environment)
+    const said = await consumer.run(node, ['--test', 'examples/shop/receipts.test.ts'], environment)
     expect(said).toMatch(/pass 1\n/)
     expect(said).toMatch(/fail 0\n/)
   })
@@ -69,21 +69,23 @@ export function runsExamples(consumer: Consumer): void {
     const outdir = consumer.aside()
     const context = { databaseSecretArn: secretArn }
     const environment = { CDK_OUTDIR: outdir, CDK_CONTEXT_JSON: JSON.stringify(context) }
-    consumer.run(process.execPath, [join('examples', 'shop', 'app.ts')], environment)
+    await consumer.run(process.execPath, [join('examples', 'shop', 'app.ts')], environment)
 
     const database = { TASKQ_DATABASE_URL: await migratedDatabase(consumer) }
-    const invoke = (file: string, event: object) => {
+    const invoke = async (file: string, event: object) => {
       const script = `const { handler } = await import(${JSON.stringify(pathToFileURL(file).href)})
         const context = { getRemainingTimeInMillis: () => 60_000 }
         process.stdout.write(JSON.stringify(await handler(${JSON.stringify(event)}, context)))
         process.exit()`
-      return JSON.parse(consumer.run(process.execPath, ['--input-type=module', '--eval', script], database))
+      return JSON.parse(
+        await consumer.run(process.execPath, ['--input-type=module', '--eval', script], database),
+      )
     }
     const checkout = join(bundleOf(outdir, 'Shop', 'Checkout'), 'index.js')
     const worker = join(bundleOf(outdir, 'Queue', 'TaskQReceipts'), 'index.mjs')
     const orderId = crypto.randomUUID()
-    expect(invoke(checkout, { orderId })).toMatchObject({ created: true })
-    expect(invoke(checkout, { orderId })).toMatchObject({ created: false })
-    expect(invoke(worker, {})).toMatchObject({ outcome: 'idle', succeeded: 1 })
+    expect(await invoke(checkout, { orderId })).toMatchObject({ created: true })
+    expect(await invoke(checkout, { orderId })).toMatchObject({ created: false })
+    expect(await invoke(worker, {})).toMatchObject({ outcome: 'idle', succeeded: 1 })
   })
 }

@@ -12,14 +12,15 @@ interface Template {
 
 /** What the construct does in a project that has the CDK and nothing to bundle with. */
 export function synthesizes(consumer: Consumer): void {
-  test('a stack is synthesized without esbuild and Docker, on either Node the same', () => {
+  test('a stack is synthesized without esbuild and Docker, on either Node the same', async () => {
     expect(existsSync(join(consumer.folder, 'node_modules/esbuild'))).toBe(false)
     const stack = join(consumerFiles, 'stack.ts')
-    const [first, second, ...more] = Object.values(consumer.nodes).map(node => {
+    const synthesized = Object.values(consumer.nodes).map(async node => {
       // No program can be found but by its path.
-      const text = consumer.run(node, [stack, consumer.aside()], { PATH: '' })
+      const text = await consumer.run(node, [stack, consumer.aside()], { PATH: '' })
       return JSON.parse(text) as Template
     })
+    const [first, second, ...more] = await Promise.all(synthesized)
     expect(more).toEqual([])
     expect(second).toEqual(first)
     const functions = Object.values(first?.Resources ?? {}).filter(({ Type, Properties }) => {
