@@ -50,8 +50,10 @@ export async function runWorker(options: RunWorkerOptions): Promise<RunningWorke
   const settings = options.settings ?? environmentSettings()
   const place = { hostname: hostname(), name: `${hostname()}:${process.pid}` }
   const worker = startWorker(workerPorts(settings, options.report), settings, options, place)
-  if (options.signal?.aborted) void worker.stop()
-  options.signal?.addEventListener('abort', () => void worker.stop(), { once: true })
+  // How it ended is for whoever awaits `done`.
+  const stop = () => void worker.stop().catch(() => undefined)
+  if (options.signal?.aborted) stop()
+  options.signal?.addEventListener('abort', stop, { once: true })
   return worker
 }
 

@@ -13,7 +13,7 @@ export interface RunningWorker {
   health(): WorkerHealth
   /** The soft stop: claims no more, waits `TASKQ_SOFT_STOP_TIMEOUT` for the handlers, aborts the rest. */
   stop(): Promise<void>
-  /** Resolves when it has ended, however that came. */
+  /** Resolves when it has ended; rejects with `WRONG_TARGET` where the database is another installation's. */
   readonly done: Promise<void>
 }
 
@@ -86,8 +86,11 @@ async function invoke(
       outcome = 'out_of_time'
       void worker.stop(times)
     })
-  await worker.done
-  ended.abort()
-  await watch
+  try {
+    await worker.done
+  } finally {
+    ended.abort()
+    await watch
+  }
   return { outcome, durationMs: Math.round(ports.nowMs() - startedMs), ...worker.health().settled }
 }

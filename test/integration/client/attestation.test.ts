@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { runWorker } from '../../../functions/entry/worker.ts'
+import { createWorkerHandler, runWorker } from '../../../functions/entry/worker.ts'
 import type { Settings } from '../../../shared/core/read-settings.ts'
 import { useDatabase } from '../../support/database.ts'
 import { insertJobs, pendingJob, scheduledJob, snapshot } from '../../support/jobs.ts'
@@ -60,10 +60,23 @@ describe.each(strangers)('at a database of %s', (_, pins) => {
     await insertJobs(database(), pendingJob(), 3)
     await insertJobs(database(), scheduledJob({ due: true }), 3)
     const before = await everything()
-    const settings = settingsWith({ databaseUrl: database().url, ...pins() })
+    const settings = settingsWith({ ...database().settings, ...pins() })
     const worker = await runWorker({ actors: [anything().run(async () => undefined)], settings })
     await expect(worker.done).rejects.toMatchObject({ code: 'WRONG_TARGET' })
     expect(worker.health().state).toBe('stopped')
+    expect(await everything()).toEqual(before)
+  })
+
+  it('so does one in a Lambda, whose invocation fails and leaves nothing running', async () => {
+    await insertJobs(database(), pendingJob(), 3)
+    const before = await everything()
+    const settings = settingsWith({ ...database().settings, ...pins() })
+    const handler = createWorkerHandler({ actors: [anything().run(async () => undefined)], settings })
+    const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
+    const timersBefore = timers()
+    const invoked = handler({}, { getRemainingTimeInMillis: () => 600_000 })
+    await expect(invoked).rejects.toMatchObject({ code: 'WRONG_TARGET' })
+    expect(timers()).toBeLessThanOrEqual(timersBefore)
     expect(await everything()).toEqual(before)
   })
 })
