@@ -72,7 +72,13 @@ export function installConsumer(): Consumer | string {
     `${nodePackage}@${oldestNode}`,
     `./${tarball}`,
   ]
-  const flags = ['--save-exact', '--prefer-offline', '--no-audit', '--no-fund']
+  const flags = [
+    '--save-exact',
+    '--prefer-offline',
+    '--fetch-retry-mintimeout=1000',
+    '--no-audit',
+    '--no-fund',
+  ]
   const installed = npm(['install', ...flags, ...wanted], folder)
   if (installed.failed) {
     rmSync(dirname(folder), { recursive: true })
