@@ -62,7 +62,10 @@ export function installConsumer(): Consumer | string {
     return { failed: status !== 0, said: `${stdout}${stderr}` }
   }
   const packed = npm(['pack', '--pack-destination', folder], project)
-  if (packed.failed) throw new Error(packed.said)
+  if (packed.failed) {
+    rmSync(dirname(folder), { recursive: true })
+    throw new Error(packed.said)
+  }
   const tarball = readdirSync(folder).find(name => name.endsWith('.tgz')) ?? ''
   const manifest = { name: 'consumer', private: true, type: 'module' }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
