@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connectPg } from '../../shared/db/pg.ts'
+import { codeOf } from '../../shared/sql/failures.ts'
 import { isReachable, type User } from './postgres-binaries.ts'
 
 /** A server of our own that runs as long as this process does, at most. */
@@ -67,6 +68,9 @@ export function startKept({ program, args, folder, user, endsOn }: KeptOptions):
   return { answersAt, stop }
 }
 
+/** Whether a server answered with a refusal, an SQLSTATE, and not that it is still starting. */
+const isRefusal = (error: unknown) => /^(?!57P03)\d/.test(codeOf(error) ?? '')
+
 /** Returns once a database answers at this URL; throws why not as soon as it is not worth another try. */
 export async function untilAnswered(url: string, isWorthAnotherTry: () => boolean): Promise<void> {
   const asker = { url, schema: 'public', applicationName: 'taskq start' }
@@ -75,7 +79,7 @@ export async function untilAnswered(url: string, isWorthAnotherTry: () => boolea
       const connection = await connectPg({ ...asker, connectTimeoutMs: 5000, queryTimeoutMs: 5000 })
       return await connection.close()
     } catch (error) {
-      if (!isWorthAnotherTry()) throw error
+      if (isRefusal(error) || !isWorthAnotherTry()) throw error
       await sleep(20)
     }
   }
