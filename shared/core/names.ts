@@ -30,7 +30,7 @@ export const databaseRoles = ['client', 'worker', 'maintenance', 'reader'] as co
 export type DatabaseRole = (typeof databaseRoles)[number]
 
 /**
- * The database's own name of a role. Roles belong to the whole cluster, so the prefix tells deployments apart.
+ * The database's own name of a role. Roles belong to the whole cluster: the prefix tells deployments apart.
  *
  * @example
  * roleName({ schemaName: 'taskq', rolePrefix: undefined }, 'client') // 'taskq_client'
