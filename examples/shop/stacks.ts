@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { Stack, type StackProps } from 'aws-cdk-lib'
+import { Duration, Stack, type StackProps } from 'aws-cdk-lib'
 import { Runtime } from 'aws-cdk-lib/aws-lambda'
 import { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import type { Construct } from 'constructs'
@@ -30,5 +30,18 @@ export class ShopStack extends Stack {
       runtime: Runtime.NODEJS_24_X,
     })
     queue.grantEnqueue(checkout)
+  }
+}
+
+/** A second worker, a function that another team makes and deploys. */
+export class MailroomStack extends Stack {
+  constructor(scope: Construct, id: string, { queue, ...props }: StackProps & { readonly queue: TaskQ }) {
+    super(scope, id, props)
+    const worker = new NodejsFunction(this, 'Worker', {
+      entry: here('worker.ts'),
+      runtime: Runtime.NODEJS_24_X,
+      timeout: Duration.minutes(5),
+    })
+    queue.attachWorker(worker, { queues: ['mail'] })
   }
 }

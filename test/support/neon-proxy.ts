@@ -19,8 +19,8 @@ export interface NeonProxy {
  *     200 {"fields": [{"name", "dataTypeID"}], "rows": [["1"]], "command", "rowCount"}
  *     400 {"message", "code", "detail", …}
  *
- * Values are texts in both directions. As the service does, it keeps a few connections for all requests of one
- * address, so that a hundred at once neither need a hundred sessions nor wait for each other's locks.
+ * Values are texts in both directions. As the service does, it keeps a few connections for all requests of
+ * one address, so that a hundred at once neither need a hundred sessions nor wait for each other's locks.
  */
 export async function startNeonProxy(): Promise<NeonProxy> {
   const pools = new Map<string, pg.Pool>()

@@ -64,7 +64,7 @@ export function runsExamples(consumer: Consumer): void {
     expect(said).toMatch(/fail 0\n/)
   })
 
-  test('deploy a checkout that enqueues from its own stack, and a worker', async () => {
+  test('deploy a checkout that enqueues from its own stack, and two workers', async () => {
     consumer.lendEsbuild()
     const outdir = consumer.aside()
     const context = { databaseSecretArn: secretArn }
@@ -83,9 +83,12 @@ export function runsExamples(consumer: Consumer): void {
     }
     const checkout = join(bundleOf(outdir, 'Shop', 'Checkout'), 'index.js')
     const worker = join(bundleOf(outdir, 'Queue', 'TaskQReceipts'), 'index.mjs')
+    const attached = join(bundleOf(outdir, 'Mailroom', 'Worker'), 'index.js')
     const orderId = crypto.randomUUID()
     expect(await invoke(checkout, { orderId })).toMatchObject({ created: true })
     expect(await invoke(checkout, { orderId })).toMatchObject({ created: false })
     expect(await invoke(worker, {})).toMatchObject({ outcome: 'idle', succeeded: 1 })
+    expect(await invoke(checkout, { orderId: crypto.randomUUID() })).toMatchObject({ created: true })
+    expect(await invoke(attached, {})).toMatchObject({ outcome: 'idle', succeeded: 1 })
   })
 }
