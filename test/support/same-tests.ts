@@ -36,8 +36,8 @@ function without(names: readonly string[], others: readonly string[]): string[] 
 
 /**
  * Fails a run in which a mode ran other tests than the default mode, or in which any suite skipped one, and
- * says at its end which modes this machine has no server for. A plugin of the default mode's project, since it
- * is the measure, and because a reporter in the configuration would give way to any `--reporter` of the
+ * says at its end which modes this machine has no server for. A plugin of the default mode's project, since
+ * it is the measure, and because a reporter in the configuration would give way to any `--reporter` of the
  * command line.
  */
 export function seesSameTests(): Plugin {
