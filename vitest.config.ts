@@ -19,12 +19,12 @@ const suites = [
  */
 const inModes = modes
   .filter(mode => process.env['CI'] === 'true' || !isMissing(mode))
-  .map(({ name, folders, exceptions = {} }) => ({
+  .map(({ name, folders, setupFile, exceptions = {} }) => ({
     name,
     include: folders.map(folder => `${folder}/**/*.test.ts`),
     exclude: Object.keys(exceptions),
     globalSetup,
-    setupFiles: ['test/support/neon-setup.ts'],
+    setupFiles: setupFile ?? [],
   }))
 
 /** `bench` never gates: only `npm run bench` runs it. */

@@ -26,6 +26,8 @@ export interface Mode {
   readonly folders: readonly string[]
   /** What of Debian's it needs, and the file that shows that it is there. */
   readonly needs?: { readonly package: string; readonly file: string }
+  /** What runs before each of its test files. */
+  readonly setupFile?: string
   /** Test files that it leaves out, and why. */
   readonly exceptions?: Readonly<Record<string, string>>
   start(): Promise<Way>
@@ -70,6 +72,7 @@ export const modes: readonly Mode[] = [
   {
     name: 'neon',
     folders: connecting,
+    setupFile: 'test/support/neon-setup.ts',
     exceptions: {
       'test/integration/port/sessions.test.ts': 'a lone enqueue opens no connection',
     },

@@ -1,5 +1,5 @@
 import { inject } from 'vitest'
 import { useNeonProxy } from './use-neon-proxy.ts'
 
-// Before each test file of the mode: the driver's settings are its process'.
+// The driver keeps its settings in the process, and each test file has one of its own.
 useNeonProxy(inject('way').neonProxy)
