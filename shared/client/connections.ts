@@ -14,7 +14,10 @@ export interface ConnectionPorts {
 export interface Connections {
   /** Runs some work on a connection of its own; where all are busy, after its turn has come. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
-  /** Runs a statement that stands alone: by a request of its own where there are such, else as `use`. */
+  /**
+   * Runs a statement that stands alone: as `use`, or by a request of its own where there are such and no
+   * connection sits idle. A request takes a connection's place, since the service answers it by one.
+   */
   lone<T>(work: (runner: Runner) => Promise<T>): Promise<T>
   /** Closes what sits idle, and what is in use as soon as its work has ended. The set opens no other. */
   close(): Promise<void>
@@ -39,7 +42,8 @@ class ConnectionSet implements Connections {
   readonly #max: number
   #idle: { readonly connection: Connection; readonly sinceMs: number }[] = []
   readonly #waiting: (() => void)[] = []
-  #opened = 0
+  /** Connections that are open or being opened, and requests under way. */
+  #taken = 0
   #isClosed = false
 
   constructor(ports: ConnectionPorts, max: number) {
@@ -48,17 +52,19 @@ class ConnectionSet implements Connections {
   }
 
   async use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
-    const connection = await this.#acquire()
-    try {
-      return await work(connection)
-    } finally {
-      await this.#release(connection)
-    }
+    return this.#working((await this.#turn()) ?? (await this.#open()), work)
   }
 
   async lone<T>(work: (runner: Runner) => Promise<T>): Promise<T> {
     const requests = await this.#ports.requests?.()
-    return requests === undefined ? this.use(work) : work(requests)
+    if (requests === undefined) return this.use(work)
+    const kept = await this.#turn()
+    if (kept !== undefined) return this.#working(kept, work)
+    try {
+      return await work(requests)
+    } finally {
+      this.#leavePlace()
+    }
   }
 
   async close(): Promise<void> {
@@ -67,25 +73,40 @@ class ConnectionSet implements Connections {
     await Promise.all(this.#idle.splice(0).map(({ connection }) => this.#drop(connection)))
   }
 
-  async #acquire(): Promise<Connection> {
+  /** A connection that sat idle, or undefined with a place taken for another, or for a request. */
+  async #turn(): Promise<Connection | undefined> {
     for (;;) {
       if (this.#isClosed) throw new TaskQError('USAGE', 'the connections are closed')
       this.#dropIdle(({ sinceMs }) => sinceMs < this.#ports.nowMs() - idleMsMax)
       const kept = this.#idle.pop()
       if (kept !== undefined) return kept.connection
-      if (this.#opened < this.#max) return this.#open()
+      if (this.#taken < this.#max) {
+        this.#taken++
+        return undefined
+      }
       await new Promise<void>(resolve => this.#waiting.push(resolve))
     }
   }
 
   async #open(): Promise<Connection> {
-    this.#opened++
     try {
       return await this.#ports.connect()
     } catch (error) {
-      this.#opened--
-      this.#waiting.shift()?.()
+      this.#leavePlace()
       throw error
+    }
+  }
+
+  #leavePlace(): void {
+    this.#taken--
+    this.#waiting.shift()?.()
+  }
+
+  async #working<T>(connection: Connection, work: (connection: Connection) => Promise<T>): Promise<T> {
+    try {
+      return await work(connection)
+    } finally {
+      await this.#release(connection)
     }
   }
 
@@ -104,7 +125,7 @@ class ConnectionSet implements Connections {
   }
 
   async #drop(connection: Connection): Promise<void> {
-    this.#opened--
+    this.#taken--
     await connection.close()
   }
 }

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { type Connections, connectionSet } from '../../../shared/client/connections.ts'
-import type { Connection } from '../../../shared/sql/connection.ts'
+import type { Connection, Runner } from '../../../shared/sql/connection.ts'
 
 interface Fake {
   readonly number: number
@@ -12,7 +12,7 @@ let opened: Fake[] = []
 let nowMs = 0
 let refuseNext = false
 
-function openSet(max: number): Connections {
+function openSet(max: number, requests?: Runner): Connections {
   const connect = async () => {
     if (refuseNext) {
       refuseNext = false
@@ -30,7 +30,8 @@ function openSet(max: number): Connections {
       },
     } as unknown as Connection
   }
-  return connectionSet({ connect, nowMs: () => nowMs }, max)
+  const ports = { connect, nowMs: () => nowMs }
+  return connectionSet(requests === undefined ? ports : { ...ports, requests: async () => requests }, max)
 }
 
 beforeEach(() => {
@@ -100,5 +101,31 @@ describe('a set of connections', () => {
     await working
     expect(isOpen()).toEqual([])
     await expect(set.use(numberOf)).rejects.toThrow(/closed/)
+  })
+
+  it('runs what stands alone by requests, no more at a time than connections, or on an idle one', async () => {
+    const requests = { run: async () => [] } as Runner
+    const set = openSet(2, requests)
+    const under: PromiseWithResolvers<void>[] = []
+    const seen: Runner[] = []
+    const lone = () =>
+      set.lone(async runner => {
+        seen.push(runner)
+        const way = Promise.withResolvers<void>()
+        under.push(way)
+        await way.promise
+      })
+    const asked = [lone(), lone(), lone()]
+    await expect.poll(() => under.length).toBe(2)
+    const used = set.use(numberOf)
+    under.shift()?.resolve()
+    under.shift()?.resolve()
+    expect(await used).toBe(0)
+    await expect.poll(() => under.length).toBe(1)
+    under.shift()?.resolve()
+    await Promise.all(asked)
+    expect(seen.filter(runner => runner === requests).length).toBeGreaterThanOrEqual(2)
+    const onIdle = await set.lone(async runner => runner !== requests)
+    expect([onIdle, opened.length]).toEqual([true, 1])
   })
 })
