@@ -103,7 +103,7 @@ describe('a set of connections', () => {
     await expect(set.use(numberOf)).rejects.toThrow(/closed/)
   })
 
-  it('runs what stands alone by requests, no more at a time than connections, or on an idle one', async () => {
+  it('runs what stands alone by requests, as many at a time as connections, or on an idle one', async () => {
     const requests = { run: async () => [] } as Runner
     const set = openSet(2, requests)
     const under: PromiseWithResolvers<void>[] = []
