@@ -1,3 +1,4 @@
+import { permissionDenied } from '../../shared/client/failures.ts'
 import { type ErrorCode, isTaskQError, TaskQError } from '../../shared/core/errors.ts'
 import { classify, codeOf } from '../../shared/sql/failures.ts'
 
@@ -41,5 +42,7 @@ export function knownError(error: unknown, schema: string): TaskQError {
   if (classify(error) === 'lost') {
     return new TaskQError('DATABASE_UNREACHABLE', `the connection was lost: ${message}`, { cause: error })
   }
+  const denied = permissionDenied(error)
+  if (denied !== undefined) return denied
   return new TaskQError('INTERNAL', state === undefined ? message : `${message} (${state})`, { cause: error })
 }

@@ -105,10 +105,14 @@ function unreachable(url: string, error: unknown): TaskQError {
   })
 }
 
-/** Host and database of a URL, and nothing of who connects to it. */
+/**
+ * Host and database of a URL, and nothing of who connects to it. An `@` behind the host is the end of a
+ * password in which a `/` was not escaped.
+ */
 function whereabouts(url: string): string {
   const parsed = URL.parse(url)
-  return parsed === null ? 'the database, whose URL cannot be parsed' : `${parsed.host}${parsed.pathname}`
+  const isPlain = parsed !== null && !/@/.test(parsed.pathname + parsed.search + parsed.hash)
+  return isPlain ? `${parsed.host}${parsed.pathname}` : 'the database, whose URL cannot be parsed'
 }
 
 /** Lambda brings the authorities that sign RDS' certificates; since Node 20 it leaves their loading to us. */

@@ -10,15 +10,16 @@ export interface DatabaseUrls {
   readonly directUrl: string
 }
 
-const ours = z.object({ url: z.string(), directUrl: z.optional(z.string()) })
+const ours = z.object({ url: z.string(), directUrl: z.nullish(z.string()) })
 
 /** As RDS and its rotation write it; the port is a text there at times. */
 const ofRds = z.object({
-  host: z.string(),
-  port: z.optional(z.union([z.number(), z.string()])),
+  // A name, or an address of either version: a port behind it belongs into the other member.
+  host: z.string().check(z.regex(/^([\w.-]+|[\da-f.]*:[\da-f.]*:[\da-f:.]*)$/i)),
+  port: z.nullish(z.union([z.number(), z.string().check(z.regex(/^\d+$/))])),
   username: z.string(),
   password: z.string(),
-  dbname: z.optional(z.string()),
+  dbname: z.nullish(z.string()),
   engine: z.optional(z.string().check(z.regex(/postgres/))),
 })
 
@@ -78,17 +79,24 @@ export function readDatabaseSecret(text: string): DatabaseUrls {
   if (isPostgresUrl(trimmed)) return withDirect({ url: trimmed })
   const value = parseJson(trimmed)
   const own = ours.safeParse(value)
-  if (own.success && isPostgresUrl(own.data.url) && isPostgresUrl(own.data.directUrl ?? own.data.url)) {
-    return withDirect(own.data)
-  }
+  if (own.success) return withDirect({ url: urlIn(own.data, 'url'), directUrl: urlIn(own.data, 'directUrl') })
   const rds = ofRds.safeParse(value)
   if (rds.success) return withDirect({ url: rdsUrl(rds.data) })
-  throw new InvalidInputError(
-    'SETTING_INVALID',
-    variableName('databaseSecretArn'),
+  throw refused(
     'the secret holds neither a postgres:// URL, nor {"url", "directUrl"?}, nor the JSON of RDS with host, ' +
       'username and password',
   )
+}
+
+/** A URL of our JSON; `directUrl` may be empty, which is as if it were absent. */
+function urlIn(own: z.infer<typeof ours>, member: 'url' | 'directUrl'): string {
+  const text = (member === 'url' ? own.url : own.directUrl || own.url).trim()
+  if (isPostgresUrl(text)) return text
+  throw refused(`the member ${member} of the secret is no postgres:// URL`)
+}
+
+function refused(reason: string): InvalidInputError {
+  return new InvalidInputError('SETTING_INVALID', variableName('databaseSecretArn'), reason)
 }
 
 /** The parser's own error would repeat the beginning of the text. */
@@ -100,17 +108,12 @@ function parseJson(text: string): unknown {
   }
 }
 
-function rdsUrl({
-  host,
-  port = 5432,
-  username,
-  password,
-  dbname = 'postgres',
-}: z.infer<typeof ofRds>): string {
-  const [user, word, database] = [username, password, dbname].map(encodeURIComponent)
+function rdsUrl({ host, port, username, password, dbname }: z.infer<typeof ofRds>): string {
+  const [user, word, database] = [username, password, dbname ?? 'postgres'].map(encodeURIComponent)
+  const address = host.includes(':') ? `[${host}]` : host
   // RDS refuses a connection without TLS; any other server decides for itself.
   const tls = isRdsHost(host) ? '?sslmode=verify-full' : ''
-  return `postgres://${user}:${word}@${host}:${port}/${database}${tls}`
+  return `postgres://${user}:${word}@${address}:${port ?? 5432}/${database}${tls}`
 }
 
 /** Whether a host's certificate is signed by the authorities of RDS, which Node does not know. */

@@ -1,13 +1,19 @@
 import { setTimeout as sleepFor, setImmediate as turn } from 'node:timers/promises'
 import type { Settings } from '../../shared/core/read-settings.ts'
-import type { WorkerPorts } from '../../shared/worker/ports.ts'
+import { codeOf } from '../../shared/sql/failures.ts'
+import type { Trouble, WorkerPorts } from '../../shared/worker/ports.ts'
 import { openConnection } from './connection.ts'
 
-/** What a worker needs of this process. Trouble that it outlives goes nowhere unless somebody listens. */
-export function workerPorts(
-  settings: Settings,
-  report: WorkerPorts['report'] = () => undefined,
-): WorkerPorts {
+/** Trouble that nobody else listens to is a line on the standard error, never silence. */
+function tell({ during, error }: Trouble): void {
+  const [message, code] = error instanceof Error ? [error.message, codeOf(error)] : [String(error), undefined]
+  process.stderr.write(
+    `taskq worker: ${during} failed: ${message}${code === undefined ? '' : ` (${code})`}\n`,
+  )
+}
+
+/** What a worker needs of this process. */
+export function workerPorts(settings: Settings, report: WorkerPorts['report'] = tell): WorkerPorts {
   return {
     connect: queryTimeoutMs =>
       openConnection({

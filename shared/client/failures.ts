@@ -3,6 +3,14 @@ import { classify, codeOf } from '../sql/failures.ts'
 
 const unmigrated = ['3F000', '42P01', '42883']
 
+/** A login that lacks a grant, as one that says whose member it must be; undefined for any other error. */
+export function permissionDenied(error: unknown): TaskQError | undefined {
+  if (codeOf(error) !== '42501') return undefined
+  const said = error instanceof Error ? error.message : 'permission denied'
+  const next = 'make the login a member, with inherit, of the role that may (docs/database.md)'
+  return new TaskQError('PERMISSION_DENIED', `${said}: ${next}`, { cause: error })
+}
+
 /** An error of the database's as one that says what the caller can do; others stay as they are. */
 export function callersError(error: unknown): unknown {
   if (error instanceof TaskQError) return error
@@ -24,5 +32,5 @@ export function callersError(error: unknown): unknown {
   if (classify(error) === 'lost') {
     return new TaskQError('DATABASE_UNREACHABLE', 'the connection to the database was lost', cause)
   }
-  return error
+  return permissionDenied(error) ?? error
 }

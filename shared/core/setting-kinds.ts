@@ -31,13 +31,17 @@ type Described = { doc: string }
 type WithFallback = Described & { fallback: string }
 
 /** A text mapped to a value, refused with a reason where `read` returns undefined. */
-function readText<T>(read: (text: string) => T | undefined, reason: string): TextSchema<T> {
+function readText<T>(
+  read: (text: string) => T | undefined,
+  reason: string,
+  say = (text: string) => `"${text}" is`,
+): TextSchema<T> {
   return z.pipe(
     z.string(),
     z.transform((text, context) => {
       const value = read(text)
       if (value === undefined) {
-        context.issues.push({ code: 'custom', message: `"${text}" is not ${reason}`, input: text })
+        context.issues.push({ code: 'custom', message: `${say(text)} not ${reason}`, input: text })
         return z.NEVER
       }
       return value
@@ -108,4 +112,12 @@ export function optionalText(row: Described & { range: string; isValid?: (text: 
     format: value => value ?? '',
   }
   return setting
+}
+
+/** The URL of a database, or nothing at all. It holds a password: a refusal does not repeat it. */
+export function optionalDatabaseUrl({ doc }: Described): Setting<string | undefined> {
+  const range = 'a postgres:// URL'
+  const read = (value: string) => (/^postgres(ql)?:\/\/\S+$/.test(value.trim()) ? value.trim() : undefined)
+  const format = (value: string | undefined) => value ?? ''
+  return { doc, range, format, fallback: undefined, schema: readText(read, range, () => 'is') }
 }

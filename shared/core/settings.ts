@@ -1,8 +1,15 @@
 import { isSchemaName } from './names.ts'
-import { choice, duration, optionalText, text, wholeNumber, wordList } from './setting-kinds.ts'
+import {
+  choice,
+  duration,
+  optionalDatabaseUrl,
+  optionalText,
+  text,
+  wholeNumber,
+  wordList,
+} from './setting-kinds.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
-const postgresUrl = (value: string) => /^postgres(ql)?:\/\/\S+$/.test(value)
 
 /**
  * Every setting there is. A key here is the property of {@link Settings}; its environment variable is
@@ -11,9 +18,7 @@ const postgresUrl = (value: string) => /^postgres(ql)?:\/\/\S+$/.test(value)
  * The reference in docs/settings.md is made from this table.
  */
 export const settingsTable = {
-  databaseUrl: optionalText({
-    range: 'a postgres:// URL',
-    isValid: postgresUrl,
+  databaseUrl: optionalDatabaseUrl({
     doc: 'Where the database is; a transaction pooler is welcome. This or the secret is required.',
   }),
   databaseSecretArn: optionalText({
@@ -21,9 +26,7 @@ export const settingsTable = {
     isValid: value => value.startsWith('arn:'),
     doc: 'The secret that holds the URL: a plain URL, `{"url", "directUrl"?}`, or the JSON that RDS writes.',
   }),
-  databaseDirectUrl: optionalText({
-    range: 'a postgres:// URL',
-    isValid: postgresUrl,
+  databaseDirectUrl: optionalDatabaseUrl({
     doc: 'Past the pooler, for migrations alone; the ordinary URL where absent.',
   }),
   databaseDriver: choice(['auto', 'pg', 'neon'], {

@@ -75,9 +75,9 @@ export async function prebuild(
     try {
       if (await apply(connection, file, options)) applied.push(file.file)
     } catch (error) {
-      const { message, cause } = error as Error
+      const { cause } = error as Error
       if (!notThereYet.includes(codeOf(cause) ?? '')) throw error
-      left.push({ file: file.file, reason: message })
+      left.push({ file: file.file, reason: (cause as Error).message })
     }
   }
   return { schema: connection.schema, applied, left }

@@ -23,6 +23,8 @@ const failureByCode: Readonly<Record<string, Failure>> = {
   '57P01': 'lost',
   '57P02': 'lost',
   '57P03': 'lost',
+  // A session that stayed with a server which is the writer no longer.
+  '25006': 'lost',
   ECONNREFUSED: 'lost',
   ECONNRESET: 'lost',
   EPIPE: 'lost',

@@ -1,6 +1,8 @@
+import { callersError } from '../client/failures.ts'
 import { WrongTargetError } from '../core/errors.ts'
 import type { Settings } from '../core/read-settings.ts'
 import { attested } from '../sql/attest.ts'
+import { classify } from '../sql/failures.ts'
 import { Attempts, waitMsMax } from './attempts.ts'
 import { Beat } from './beat.ts'
 import { type ClaimAnswer, claimRowsMax } from './claim.ts'
@@ -19,6 +21,9 @@ import type { WorkerHealth } from './worker-health.ts'
 
 /** A claim's statement takes milliseconds; what takes so long will not come. */
 const queryTimeoutMs = 10_000
+
+/** How often in a row an invocation may fail to claim. */
+const claimTriesMax = 3
 
 export interface WorkerSetup {
   readonly ports: WorkerPorts
@@ -176,8 +181,18 @@ export class Worker {
       if (error instanceof WrongTargetError) throw error
       this.#claimFailures++
       this.#setup.ports.report({ during: 'claim', error })
+      if (this.#mayFail(error)) throw callersError(error)
       return undefined
     }
+  }
+
+  /**
+   * Whether to end by failing, so that the platform counts it: an invocation that holds no job and cannot
+   * claim. A lost connection is tried anew a few times; a refusal would only be repeated.
+   */
+  #mayFail(error: unknown): boolean {
+    if (this.#setup.leavesWhenIdleMs === null || this.#attempts.unsettled().length > 0) return false
+    return classify(error) === 'fault' || this.#claimFailures >= claimTriesMax
   }
 
   /** Gives back, uncharged, what a claim took whose reply was lost. */

@@ -48,7 +48,8 @@ export async function workerOn(
     softStopTimeout: 500,
     ...options.settings,
   })
-  const worker = await runWorker({ ...options, actors, settings })
+  // Trouble that a test makes on purpose is not worth a line.
+  const worker = await runWorker({ report: () => undefined, ...options, actors, settings })
   opened.push({ close: () => worker.stop() })
   return worker
 }

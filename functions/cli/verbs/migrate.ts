@@ -36,7 +36,8 @@ const direct = { isDirect: true, queryTimeoutMs: migrationPatienceMs }
 async function apply(connection: ScriptConnection, call: Call): Promise<Answer> {
   const report = await migrate(connection, optionsOf(call))
   const done = report.applied.length === 0 ? 'nothing to do' : `applied ${report.applied.join(', ')}`
-  return { json: report, text: `schema ${report.schema} is at version ${report.version}: ${done}` }
+  const skipped = report.roles === 'skipped' ? '; no roles: this login may not create them' : ''
+  return { json: report, text: `schema ${report.schema} is at version ${report.version}: ${done}${skipped}` }
 }
 
 /** `{schema, applied: [file], left: [{file, reason}]}` */

@@ -31,6 +31,9 @@ const everything = () =>
     (select count(*) from taskq.workers) as workers, (select count(*) from taskq.queues) as queues,
     (select jsonb_agg(to_jsonb(j) order by id) from taskq.jobs j) as jobs`)
 
+const actors = [anything().run(async () => undefined)]
+const report = () => undefined
+
 describe.each(strangers)('at a database of %s', (_, pins) => {
   it('one enqueue is refused as the wrong target, and stores nothing', async () => {
     const client = await clientOn(database(), pins())
@@ -61,7 +64,7 @@ describe.each(strangers)('at a database of %s', (_, pins) => {
     await insertJobs(database(), scheduledJob({ due: true }), 3)
     const before = await everything()
     const settings = settingsWith({ ...database().settings, ...pins() })
-    const worker = await runWorker({ actors: [anything().run(async () => undefined)], settings })
+    const worker = await runWorker({ actors, settings, report })
     await expect(worker.done).rejects.toMatchObject({ code: 'WRONG_TARGET' })
     expect(worker.health().state).toBe('stopped')
     expect(await everything()).toEqual(before)
@@ -71,7 +74,7 @@ describe.each(strangers)('at a database of %s', (_, pins) => {
     await insertJobs(database(), pendingJob(), 3)
     const before = await everything()
     const settings = settingsWith({ ...database().settings, ...pins() })
-    const handler = createWorkerHandler({ actors: [anything().run(async () => undefined)], settings })
+    const handler = createWorkerHandler({ actors, settings, report })
     const timers = () => process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').length
     const timersBefore = timers()
     const invoked = handler({}, { getRemainingTimeInMillis: () => 600_000 })

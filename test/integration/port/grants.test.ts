@@ -159,6 +159,7 @@ describe.each(Object.entries(paths))('%s', (_, { open, go }) => {
       () => 'done',
       error => codeOf(error) ?? error,
     )
-    expect(outcome).toBe(open.includes(role) ? 'done' : '42501')
+    // Told as ours by the client and the worker; as the driver's own where the statements run bare.
+    expect(open.includes(role) ? ['done'] : ['42501', 'PERMISSION_DENIED']).toContain(outcome)
   })
 })

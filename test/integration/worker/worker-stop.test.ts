@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Handler, TaskQClient } from '../../../functions/entry/client.ts'
 import { createWorkerHandler } from '../../../functions/entry/worker.ts'
 import { useDatabase } from '../../support/database.ts'
+import { makeLogin } from '../../support/logins.ts'
 import { settingsWith } from '../../support/sweeping.ts'
 import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
 
@@ -196,6 +197,25 @@ describe('a Lambda worker', () => {
       abandoned: 0,
     })
     expect(await states()).toEqual({ pending: 2 })
+  })
+
+  it('fails its invocation where it can claim nothing: unmigrated, without grants, without a database', async () => {
+    const login = await makeLogin(database(), 'in role taskq_client')
+    const nobody = login.url.replace(/:[^:]*@/, ':wrong@')
+    for (const [changed, code] of [
+      [{ schemaName: 'nothing_here' }, 'NOT_MIGRATED'],
+      [{ databaseUrl: login.url, databaseDriver: 'pg' }, 'PERMISSION_DENIED'],
+      [{ databaseUrl: nobody, databaseDriver: 'pg' }, 'DATABASE_UNREACHABLE'],
+    ] as const) {
+      const settings = settingsWith({ ...database().settings, ...changed })
+      const handler = createWorkerHandler({
+        actors: [actor.run(() => 'ok')],
+        settings,
+        report: () => undefined,
+      })
+      await expect(handler({}, within(600_000))).rejects.toMatchObject({ code })
+    }
+    await login.drop()
   })
 
   it('fails its invocation, by name, for a wrong setting or option', async () => {

@@ -20,6 +20,7 @@ describe('a failure ends with the exit code of its kind', () => {
     ['PAYLOAD_TOO_LARGE', 2],
     ['SETTING_INVALID', 2],
     ['STATEMENT_TIMEOUT', 1],
+    ['PERMISSION_DENIED', 1],
     ['TEXT_INVALID', 2],
     ['USAGE', 2],
     ['WRONG_TARGET', 4],
@@ -28,7 +29,7 @@ describe('a failure ends with the exit code of its kind', () => {
   })
 
   test('and every code has one that somebody chose', () => {
-    expect(errorCodes).toHaveLength(17)
+    expect(errorCodes).toHaveLength(18)
   })
 })
 
@@ -43,9 +44,15 @@ describe('an error of the driver is told in our words', () => {
     expect(exitOf(new Error('Connection terminated unexpectedly'))).toBe(3)
   })
 
-  test('anything else: failed, with the state that the server gave', () => {
+  test('a grant that is missing: whose member the login must be', () => {
     const error = knownError(Object.assign(new Error('denied'), { code: '42501' }), 'taskq')
-    expect(error.message).toBe('denied (42501)')
+    expect(error).toMatchObject({ code: 'PERMISSION_DENIED', message: expect.stringContaining('a member') })
+    expect(exitCodeOf(error)).toBe(1)
+  })
+
+  test('anything else: failed, with the state that the server gave', () => {
+    const error = knownError(Object.assign(new Error('odd'), { code: 'XX000' }), 'taskq')
+    expect(error.message).toBe('odd (XX000)')
     expect(exitCodeOf(error)).toBe(1)
     expect(exitOf('not even an error')).toBe(1)
   })

@@ -41,6 +41,15 @@ describe('a connection that cannot be had', () => {
   })
 })
 
+test('a password with a slash that is not escaped is told no part of', async () => {
+  const { wanted } = await nobody(0)
+  const databaseUrl = 'postgres://app:hun/ter2@127.0.0.1:1/app'
+  const odd = { ...wanted, settings: { ...wanted.settings, databaseUrl } }
+  const error = await openConnection(odd).catch((failed: Error) => failed)
+  expect(error).toMatchObject(unreachable)
+  expect((error as Error).message).not.toMatch(/hun|ter2/)
+})
+
 describe('an invocation', () => {
   test('by a rule waits up to half a second before its first connection alone', async () => {
     const { wanted, waits } = await nobody(0.5)

@@ -11,6 +11,13 @@ describe('a secret is read', () => {
     ['as a plain URL', pooled, pooled, pooled],
     ['as a plain URL with a line end', `${pooled}\n`, pooled, pooled],
     ['as our JSON', JSON.stringify({ url: pooled }), pooled, pooled],
+    ['as our JSON with an empty way', JSON.stringify({ url: pooled, directUrl: '' }), pooled, pooled],
+    [
+      'as our JSON without a second way',
+      JSON.stringify({ url: `${pooled}\n`, directUrl: null }),
+      pooled,
+      pooled,
+    ],
     ['as our JSON with both ways', JSON.stringify({ url: pooled, directUrl: direct }), pooled, direct],
     [
       'as the JSON of RDS',
@@ -64,6 +71,8 @@ describe('a secret that is none of these is refused without repeating it', () =>
     ['our JSON with another protocol', '{"url": "mysql://app:hunter2@h/d"}'],
     ['our JSON with a broken direct URL', '{"url": "postgres://app:hunter2@h/d", "directUrl": "hunter2"}'],
     ['the JSON of RDS for MySQL', '{"engine":"mysql","host":"h","username":"u","password":"hunter2"}'],
+    ['the JSON of RDS with a port that is none', JSON.stringify({ ...ofRds, port: 'hunter2' })],
+    ['the JSON of RDS with a port in its host', JSON.stringify({ ...ofRds, host: 'h:5511' })],
     ['the JSON of RDS without a host', '{"username":"u","password":"hunter2"}'],
   ])('%s', (_, text) => {
     const refused = () => readDatabaseSecret(text)
@@ -72,6 +81,11 @@ describe('a secret that is none of these is refused without repeating it', () =>
     )
     expect(refused).not.toThrow(/hunter2/)
   })
+})
+
+test('the member of our JSON that is wrong is named', () => {
+  const both = { url: pooled, directUrl: 'mysql://app:hunter2@h/d' }
+  expect(() => readDatabaseSecret(JSON.stringify(both))).toThrow(/the member directUrl of the secret/)
 })
 
 describe('the settings say where the database is', () => {

@@ -121,3 +121,16 @@ describe('the settings of a process', () => {
     expect(environmentSettings).toThrow(wrong)
   })
 })
+
+test.each(['mysql://app:hunter2@h/d', 'host=h password=hunter2', 'postgres://app:hunter 2@h/d'])(
+  'a URL that is none is refused without repeating it: %s',
+  text => {
+    const refused = () => readSettings({ TASKQ_DATABASE_URL: text })
+    expect(refused).toThrow('TASKQ_DATABASE_URL: is not a postgres:// URL')
+    expect(refused).not.toThrow(/hunter/)
+  },
+)
+
+test('a URL may have a line end, as a file has', () => {
+  expect(readSettings({ TASKQ_DATABASE_URL: 'postgres://app@h/d\n' }).databaseUrl).toBe('postgres://app@h/d')
+})
