@@ -29,8 +29,8 @@ export interface WorkerWiring {
   /** The environment's (`TASKQ_…`) where absent. */
   readonly settings?: Settings
   /**
-   * Is told of trouble that the worker outlives: a lost connection, a failed heartbeat. Where absent, each is a
-   * line on the standard error.
+   * Is told of trouble that the worker outlives: a lost connection, a failed heartbeat. Where absent, each is
+   * a line on the standard error.
    */
   readonly report?: (trouble: Trouble) => void
 }
