@@ -199,7 +199,7 @@ describe('a Lambda worker', () => {
     expect(await states()).toEqual({ pending: 2 })
   })
 
-  it('fails its invocation where it can claim nothing: unmigrated, without grants, without a database', async () => {
+  it('fails its invocation where it can claim nothing: no schema, no grants, no database', async () => {
     const login = await makeLogin(database(), 'in role taskq_client')
     const nobody = login.url.replace(/:[^:]*@/, ':wrong@')
     for (const [changed, code] of [
