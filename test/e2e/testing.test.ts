@@ -1,4 +1,8 @@
 import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, inject, test } from 'vitest'
 import * as z from 'zod'
 import { createClient, defineActor } from '../../functions/entry/client.ts'
@@ -119,12 +123,48 @@ describe('a test queue', () => {
     })
   })
 
+  test('ends a drain under way when it is closed, twice if asked, and refuses later ones', async () => {
+    const closing = await startTestQueue()
+    const { id } = await closing.client.enqueue(remind, { day: 1 })
+    const underWay = closing.drain([repeat])
+    await Promise.all([closing.close(), closing.close()])
+    await closing.close()
+    expect(await underWay).toMatchObject([{ jobId: id, outcome: 'succeeded' }])
+    const refusal = { code: 'USAGE', message: 'the queue is closed' }
+    await expect(closing.drain([repeat])).rejects.toMatchObject(refusal)
+    await expect(closing.advance('1h')).rejects.toMatchObject(refusal)
+    await expect(closing.client.enqueue(remind, { day: 2 })).rejects.toMatchObject({ code: 'USAGE' })
+  })
+
   test('refuses a time that is none, by its name', async () => {
     await expect(queue.advance('1 hour' as '1h')).rejects.toMatchObject({
       code: 'OPTION_INVALID',
       field: 'by',
     })
   })
+})
+
+test.each([
+  ['keeps it', ''],
+  ['closes it', 'await queue.close()'],
+])('a script that %s ends by itself, and the server and its data with it', async (_, ending) => {
+  const temporary = mkdtempSync(join(tmpdir(), 'taskq-ends-'))
+  // As the system's own: where root tests, another user makes and deletes the server's files.
+  chmodSync(temporary, 0o1777)
+  const script = `import { startTestQueue } from '${pathToFileURL('functions/entry/testing.ts')}'
+    const queue = await startTestQueue()
+    await queue.client.enqueue('anything', {}).catch(error => process.stdout.write(error.code + ' '))
+    process.stdout.write(queue.databaseUrl)
+    ${ending}`
+  const environment = ['-u', 'TASKQ_TEST_DATABASE_URL', `TMPDIR=${temporary}`]
+  const words = [...environment, process.execPath, '--input-type=module', '--eval', script]
+  const { status, stdout, stderr } = spawnSync('env', words, { encoding: 'utf8', timeout: 20_000 })
+  expect(status, stderr).toBe(0)
+  const [, code, url = ''] = /^(\S+) (\S+)$/.exec(stdout) ?? []
+  expect(code).toBe('ACTOR_UNKNOWN')
+  await expect.poll(() => administer(url, 'select').catch(error => error.code)).toBe('ECONNREFUSED')
+  await expect.poll(() => readdirSync(temporary)).toEqual([])
+  rmSync(temporary, { recursive: true })
 })
 
 test('the example of a test runs in a clone', () => {
