@@ -29,7 +29,8 @@ export function databaseSecretsOf(
   return { owner, ...(Object.fromEntries(named) as Record<DatabaseRole, ISecret>) }
 }
 
-const completeArn = /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:.+-[A-Za-z0-9]{6}$/
+/** With the characters that Secrets Manager allows in a name: a wildcard is none of them. */
+const completeArn = /^arn:[\w-]+:secretsmanager:[\w-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/
 
 /** A role can name a secret only by its complete ARN: a partial one would need a wildcard. */
 function secretOf(scope: Construct, id: string, property: string, given: ISecret | string): ISecret {

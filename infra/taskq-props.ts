@@ -4,6 +4,7 @@ import type { IKey } from 'aws-cdk-lib/aws-kms'
 import type { ILayerVersion, Tracing } from 'aws-cdk-lib/aws-lambda'
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
+import { InvalidInputError } from '../shared/core/errors.ts'
 import type { DatabaseRole } from '../shared/core/names.ts'
 import type { SettingsProps } from './environment.ts'
 
@@ -41,4 +42,37 @@ export interface TaskQProps {
   readonly logEncryptionKey?: IKey
   /** What becomes of the log groups when the stack goes; they are kept where absent. */
   readonly removalPolicy?: RemovalPolicy
+}
+
+/** Each property once; the type keeps the list complete. */
+const known: Readonly<Record<keyof TaskQProps, true>> = {
+  databaseSecret: true,
+  databaseSecrets: true,
+  schema: true,
+  environment: true,
+  settings: true,
+  definitions: true,
+  installationId: true,
+  vpc: true,
+  vpcSubnets: true,
+  securityGroups: true,
+  tracing: true,
+  layers: true,
+  logRetention: true,
+  logEncryptionKey: true,
+  removalPolicy: true,
+}
+
+/** Refuses what only JavaScript or a cast lets through: a misspelt property, and one that must be there. */
+export function checkProps(props: Partial<TaskQProps> | undefined): void {
+  const unknown = Object.keys(props ?? {}).find(name => !Object.hasOwn(known, name))
+  if (unknown !== undefined) {
+    const reason = `is no property of TaskQ; there are ${Object.keys(known).join(', ')}`
+    throw new InvalidInputError('OPTION_INVALID', unknown, reason)
+  }
+  if ((props?.databaseSecret ?? undefined) === undefined) {
+    const reason =
+      'is missing: give the secret that holds the connection string of your database, or its complete ARN'
+    throw new InvalidInputError('OPTION_INVALID', 'databaseSecret', reason)
+  }
 }

@@ -7,11 +7,13 @@ import { Construct } from 'constructs'
 import { Access } from './access.ts'
 import { databaseSecretsOf } from './database-secrets.ts'
 import type { Smoke } from './deploy-order.ts'
-import { checkSettings, type Pins } from './environment.ts'
+import { checkSettings } from './environment.ts'
 import { type Surroundings, UserFunction } from './functions.ts'
+import { functionBehind, warnIfImported } from './grantee.ts'
 import { connectionsOf, networkOf } from './network.ts'
+import { refuseSharedSchema } from './one-queue-a-schema.ts'
 import { queueFunctions } from './queue-functions.ts'
-import type { TaskQProps } from './taskq-props.ts'
+import { checkProps, type TaskQProps } from './taskq-props.ts'
 import { type AddWorkerProps, type AttachWorkerProps, Workers } from './workers.ts'
 
 export type { AddWorkerProps, AttachWorkerProps, TaskQProps }
@@ -35,9 +37,11 @@ export class TaskQ extends Construct implements IConnectable {
 
   constructor(scope: Construct, id: string, props: TaskQProps) {
     super(scope, id)
+    checkProps(props)
     const secrets = databaseSecretsOf(this, props.databaseSecret, props.databaseSecrets)
     const pins = { ...pinsOf(this, props), databaseSecretArn: secrets.owner.secretArn }
     const { settings, said } = checkSettings(props.settings ?? {}, pins)
+    refuseSharedSchema(this, secrets.owner, pins.schemaName)
     this.#surroundings = { ...props, network: networkOf(this, props) }
     const parts = {
       settings,
@@ -67,12 +71,16 @@ export class TaskQ extends Construct implements IConnectable {
 
   /**
    * Lets a function, of any stack, enqueue: it may read the client's secret, and its environment says where
-   * the queue is. Another principal is given the right alone; {@link enqueueEnvironment} is the rest. A
-   * worker of this queue enqueues by its own secret, so for one there is nothing to do.
+   * the queue is. An alias or a version stands for its function. Another principal, and a function that is
+   * imported, is given the right alone; {@link enqueueEnvironment} is the rest. A worker of this queue
+   * enqueues by its own secret, so for one there is nothing to do.
    */
   grantEnqueue(grantee: IGrantable): void {
-    if (!isFunction(grantee)) this.#access.grant('client', grantee)
-    else if (!this.#workers.has(grantee)) this.#access.give('client', grantee)
+    const receiver = functionBehind(grantee)
+    if (receiver === undefined) {
+      this.#access.grant('client', grantee)
+      warnIfImported(grantee)
+    } else if (!this.#workers.has(receiver)) this.#access.give('client', receiver)
   }
 
   /** The environment of whatever enqueues and is no `lambda.Function`, such as a container. */
@@ -106,16 +114,11 @@ export class TaskQ extends Construct implements IConnectable {
   }
 }
 
-/** By what it can do, because two copies of the CDK have two classes. */
-function isFunction(grantee: IGrantable): grantee is LambdaFunction {
-  return 'addEnvironment' in grantee
-}
-
 /**
  * Which installation this is. The UUID in the stack's id is new with every new stack: a copy of the stack
  * that points at the same database is refused there, before it changes anything.
  */
-function pinsOf(scope: Construct, { schema, environment, installationId }: TaskQProps): Pins {
+function pinsOf(scope: Construct, { schema, environment, installationId }: TaskQProps) {
   const { stackId, stackName } = Stack.of(scope)
   // arn:aws:cloudformation:region:account:stack/name/uuid
   const uuid = Fn.select(2, Fn.split('/', stackId))

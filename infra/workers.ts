@@ -7,6 +7,7 @@ import { InvalidInputError } from '../shared/core/errors.ts'
 import { checkName } from '../shared/core/names.ts'
 import { type Settings, variableName } from '../shared/core/read-settings.ts'
 import type { Access } from './access.ts'
+import { isOwnFunction } from './grantee.ts'
 import { eventAgeMax, StartRule } from './rules.ts'
 
 /** What a worker works on. */
@@ -50,6 +51,10 @@ export class Workers {
   }
 
   attach(worker: LambdaFunction, { queues }: AttachWorkerProps): void {
+    if (!isOwnFunction(worker)) {
+      const reason = 'is no lambda.Function of this app, so its environment cannot be set'
+      throw new InvalidInputError('OPTION_INVALID', 'worker', reason)
+    }
     if (worker.node.tryFindChild(startId) !== undefined) {
       throw new InvalidInputError('OPTION_INVALID', 'worker', `${worker.node.path} is one already`)
     }

@@ -64,6 +64,7 @@ describe('the secret', () => {
     ['by its name', 'example'],
     ['by a partial ARN', secretArn.slice(0, -7)],
     ['by the ARN of something else', 'arn:aws:s3:::bucket'],
+    ['by an ARN with a wildcard', secretArn.replace('example', '*')],
   ])('is refused %s', (_, databaseSecret) => {
     const refused = expect.objectContaining({ code: 'OPTION_INVALID', field: 'databaseSecret' })
     expect(() => templateWith({ databaseSecret })).toThrow(refused)
@@ -75,6 +76,24 @@ describe('the secret', () => {
   ])('is refused %s', (_, databaseSecrets, field) => {
     const refused = expect.objectContaining({ code: 'OPTION_INVALID', field })
     expect(() => templateWith({ databaseSecrets: databaseSecrets as object })).toThrow(refused)
+  })
+
+  test.each([
+    ['it is not given', {}],
+    ['it is undefined', { databaseSecret: undefined }],
+    ['nothing is given', undefined],
+  ])('is refused where %s, and what is missing is said', (_, props) => {
+    const refused = expect.objectContaining({
+      code: 'OPTION_INVALID',
+      field: 'databaseSecret',
+      message: expect.stringContaining('is missing: give the secret'),
+    })
+    expect(() => new TaskQ(newStack(), 'TaskQ', props as never)).toThrow(refused)
+  })
+
+  test('of a role may be undefined, and is the owner’s then', () => {
+    const given = { databaseSecrets: { worker: undefined } } as object
+    expect(templateWith(given).toJSON()).toEqual(templateWith().toJSON())
   })
 
   test('is refused where the stack knows it by name alone', () => {
@@ -109,6 +128,15 @@ describe('the secret', () => {
       })
     }
   })
+})
+
+test.each(['databseSecrets', 'alarms', 'toString'])('the unknown property %s is refused by name', field => {
+  const refused = expect.objectContaining({
+    code: 'OPTION_INVALID',
+    field,
+    message: expect.stringContaining('databaseSecrets, schema'),
+  })
+  expect(() => templateWith({ [field]: {} })).toThrow(refused)
 })
 
 describe('what stands in the environment', () => {

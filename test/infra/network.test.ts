@@ -10,6 +10,7 @@ import {
   SubnetType,
   Vpc,
 } from 'aws-cdk-lib/aws-ec2'
+import { DatabaseInstance, DatabaseInstanceEngine } from 'aws-cdk-lib/aws-rds'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildBundles } from '../../infra/bundles.ts'
 import type { TaskQProps } from '../../infra/taskq.ts'
@@ -54,6 +55,22 @@ describe('in a network', () => {
     expect(networkOf(resources, /^TaskQSmoke/)).toEqual([undefined])
     const rules = idsOf(resources, 'AWS::EC2::SecurityGroupIngress').map(id => resources[id]?.Properties)
     expect(rules).toMatchObject([{ SourceSecurityGroupId: group, FromPort: 5432, ToPort: 5432 }])
+  })
+
+  test('is let in by a database that stands with the network in another stack', () => {
+    const app = fastApp()
+    const data = new Stack(app, 'Data')
+    const vpc = new Vpc(data, 'Vpc', { ipAddresses: IpAddresses.cidr('10.0.0.0/16') }) as IVpc
+    const engine = DatabaseInstanceEngine.POSTGRES
+    const database = new DatabaseInstance(data, 'Database', { engine, vpc })
+    const stack = new Stack(app, 'Queues')
+    const queue = queueIn(stack, { vpc })
+    queue.connections.allowToDefaultPort(database)
+    expect(() => app.synth()).not.toThrow()
+    const resources = resourcesOf(stack)
+    const rules = idsOf(resources, 'AWS::EC2::SecurityGroupIngress').map(id => resources[id]?.Properties)
+    const group = { 'Fn::GetAtt': [expect.stringMatching(/^TaskQSecurityGroup/), 'GroupId'] }
+    expect(rules).toMatchObject([{ SourceSecurityGroupId: group }])
   })
 
   test('the functions have the groups and subnets that are given', () => {

@@ -1,4 +1,4 @@
-import { type App, Duration, Stack } from 'aws-cdk-lib'
+import { type App, Aws, Duration, Stack } from 'aws-cdk-lib'
 import { Annotations, Match } from 'aws-cdk-lib/assertions'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Key } from 'aws-cdk-lib/aws-kms'
@@ -7,6 +7,7 @@ import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildBundles } from '../../infra/bundles.ts'
 import type { TaskQ, TaskQProps } from '../../infra/taskq.ts'
+import { secretArn } from '../support/synthesis.ts'
 import { fastApp, idsOf, queueIn, resourcesOf } from '../support/templates.ts'
 
 beforeAll(() => buildBundles())
@@ -114,6 +115,45 @@ describe.each(references)('with %s references between stacks', kind => {
       expect(variables).toHaveProperty('TASKQ_INSTALLATION_ID', installationId)
     }
     Annotations.fromStack(stack).hasNoWarning('*', Match.anyValue())
+  })
+})
+
+describe('two queues of one app', () => {
+  const other = secretArn.replace('example', 'other')
+  const twice = (props: (app: App) => readonly [Partial<TaskQProps>, Partial<TaskQProps>]) => {
+    const app = fastApp()
+    const [first, second] = props(app)
+    queueIn(new Stack(app, 'First'), first)
+    return () => queueIn(new Stack(app, 'Second'), second)
+  }
+  const refused = expect.objectContaining({
+    code: 'OPTION_INVALID',
+    field: 'schema',
+    message: expect.stringContaining('First/TaskQ'),
+  })
+
+  test('are refused in one schema by one secret, and the other one is named', () => {
+    expect(twice(() => [{}, { schema: 'taskq' }])).toThrow(refused)
+    const made = (app: App) => new Secret(new Stack(app, 'Data'), 'Secret') as ISecret
+    expect(
+      twice(app => {
+        const databaseSecret = made(app)
+        return [{ databaseSecret }, { databaseSecret }]
+      }),
+    ).toThrow(refused)
+  })
+
+  test('may have one schema by two secrets, or two by one', () => {
+    expect(twice(() => [{}, { databaseSecret: other }])).not.toThrow()
+    expect(twice(() => [{}, { schema: 'other' }])).not.toThrow()
+  })
+
+  test('may have one that only the deployment resolves, each in its own region', () => {
+    const databaseSecret = secretArn.replace('eu-central-1', Aws.REGION)
+    const inRegion = (app: App, region: string) => new Stack(app, region, { env: { region } })
+    const app = fastApp()
+    queueIn(inRegion(app, 'eu-central-1'), { databaseSecret })
+    expect(() => queueIn(inRegion(app, 'eu-west-1'), { databaseSecret })).not.toThrow()
   })
 })
 

@@ -1,5 +1,6 @@
 import { Duration, Stack } from 'aws-cdk-lib'
-import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { Annotations, Match } from 'aws-cdk-lib/assertions'
+import { Alias, Code, type IVersion, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { SqsDestination } from 'aws-cdk-lib/aws-lambda-destinations'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { beforeAll, describe, expect, test } from 'vitest'
@@ -170,4 +171,40 @@ test('a function cannot enqueue into two queues by one environment', () => {
   const other = queueIn(new Stack(fastApp(), 'Other'), { schema: 'other' })
   const refused = expect.objectContaining({ code: 'OPTION_INVALID', field: 'grantee' })
   expect(() => other.grantEnqueue(given)).toThrow(refused)
+})
+
+describe('what stands before a function, or for one of another app', () => {
+  const arn = 'arn:aws:lambda:eu-central-1:111122223333:function:theirs'
+  const imported = (stack: Stack) => LambdaFunction.fromFunctionArn(stack, 'Theirs', arn)
+  const aliasOf = (own: LambdaFunction) =>
+    new Alias(Stack.of(own), 'Alias', { aliasName: 'live', version: own.currentVersion as IVersion })
+
+  test.each([
+    ['an alias', aliasOf],
+    ['a version', (own: LambdaFunction) => own.currentVersion],
+  ])('%s lets its function enqueue, environment included', (_, before) => {
+    const stack = newStack()
+    queueIn(stack).grantEnqueue(before(functionIn(stack)))
+    const resources = resourcesOf(stack)
+    const [made] = idsOf(resources, 'AWS::Lambda::Function', /^Own/).map(id => resources[id]?.Properties)
+    expect(made?.['Environment']).toHaveProperty('Variables.TASKQ_DATABASE_SECRET_ARN', secretArn)
+    Annotations.fromStack(stack).hasNoWarning('*', Match.stringLikeRegexp('enqueueEnvironment'))
+  })
+
+  test('an imported function may enqueue, with a warning that its environment is not set', () => {
+    const stack = newStack()
+    queueIn(stack).grantEnqueue(imported(stack))
+    const told = Match.stringLikeRegexp('enqueueEnvironment\\(\\).*taskq:noEnvironment')
+    Annotations.fromStack(stack).hasWarning('/Queues/Theirs', told)
+  })
+
+  test.each([
+    ['an alias', (stack: Stack) => aliasOf(functionIn(stack))],
+    ['an imported function', imported],
+    ['nothing', () => undefined],
+  ])('%s is no worker', (_, given) => {
+    const stack = newStack()
+    const refused = expect.objectContaining({ code: 'OPTION_INVALID', field: 'worker' })
+    expect(() => queueIn(stack).attachWorker(given(stack) as never, { queues: ['a'] })).toThrow(refused)
+  })
 })
