@@ -74,8 +74,8 @@ export class WrongTargetError extends TaskQError {
   constructor(schema: string) {
     super(
       'WRONG_TARGET',
-      `the installation in schema "${schema}" is not the one that TASKQ_INSTALLATION_ID and ` +
-        'TASKQ_ENVIRONMENT name',
+      `the installation in schema "${schema}" has no row, or is not the one that ` +
+        'TASKQ_INSTALLATION_ID and TASKQ_ENVIRONMENT name',
     )
   }
 }
