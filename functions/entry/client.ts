@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
-import { connectionSet } from '../../shared/client/connections.ts'
+import { connectionSet, connectionsMax } from '../../shared/client/connections.ts'
 import { jobIds } from '../../shared/client/job-id.ts'
 import { InvalidInputError } from '../../shared/core/errors.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
@@ -32,9 +32,6 @@ export {
   isTaskQError,
   TaskQError,
 } from '../../shared/core/errors.ts'
-
-/** Connections of one client: what ten enqueues in flight need, and what a hundred Lambdas may hold. */
-const connectionsMax = 4
 
 /** Above every wait of the server's own: only a socket that died in silence takes so long. */
 const queryTimeoutMs = 10_000

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
-import { connectionSet } from '../../shared/client/connections.ts'
+import { connectionSet, connectionsMax } from '../../shared/client/connections.ts'
 import type { RunnableActor } from '../../shared/client/handler.ts'
 import { jobIds } from '../../shared/client/job-id.ts'
 import { OpenCalls } from '../../shared/client/open-calls.ts'
@@ -100,9 +100,6 @@ export async function startTestQueue(options: TestQueueOptions = {}): Promise<Te
     [Symbol.asyncDispose]: close,
   })
 }
-
-/** As many connections as an application's client has. */
-const connectionsMax = 4
 
 /** An application's client, but that its idle connections let the process end. */
 function testClient(settings: Settings, connect: TestSchema['open']): TaskQClient {

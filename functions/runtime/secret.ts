@@ -1,6 +1,7 @@
 import * as z from 'zod/mini'
 import { InvalidInputError, TaskQError } from '../../shared/core/errors.ts'
 import { type Settings, variableName } from '../../shared/core/read-settings.ts'
+import { isDatabaseUrl } from '../../shared/core/setting-kinds.ts'
 import { readSecret } from './secrets-manager.ts'
 
 /** Where the database is: by way of its pooler, and past it. Both hold a password: print neither. */
@@ -22,8 +23,6 @@ const ofRds = z.object({
   dbname: z.nullish(z.string()),
   engine: z.optional(z.string().check(z.regex(/postgres/))),
 })
-
-const isPostgresUrl = (text: string) => /^postgres(ql)?:\/\/\S+$/.test(text)
 
 /** A secret is read once in the life of a process; only a refused password makes it worth another look. */
 const kept = new Map<string, Promise<DatabaseUrls>>()
@@ -76,7 +75,7 @@ async function fetchUrls(arn: string): Promise<DatabaseUrls> {
 /** Reads a secret's text in any of its three forms: a URL, our JSON, or the JSON of RDS. */
 export function readDatabaseSecret(text: string): DatabaseUrls {
   const trimmed = text.trim()
-  if (isPostgresUrl(trimmed)) return withDirect({ url: trimmed })
+  if (isDatabaseUrl(trimmed)) return withDirect({ url: trimmed })
   const value = parseJson(trimmed)
   const own = ours.safeParse(value)
   if (own.success) return withDirect({ url: urlIn(own.data, 'url'), directUrl: urlIn(own.data, 'directUrl') })
@@ -91,7 +90,7 @@ export function readDatabaseSecret(text: string): DatabaseUrls {
 /** A URL of our JSON; `directUrl` may be empty, which is as if it were absent. */
 function urlIn(own: z.infer<typeof ours>, member: 'url' | 'directUrl'): string {
   const text = (member === 'url' ? own.url : own.directUrl || own.url).trim()
-  if (isPostgresUrl(text)) return text
+  if (isDatabaseUrl(text)) return text
   throw refused(`the member ${member} of the secret is no postgres:// URL`)
 }
 

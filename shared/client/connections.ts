@@ -23,6 +23,9 @@ export interface Connections {
   close(): Promise<void>
 }
 
+/** Connections of one client: what ten enqueues in flight need, and what a hundred Lambdas may hold. */
+export const connectionsMax = 4
+
 /**
  * Older sockets are not trusted: a sandbox that was frozen thaws with sockets whose peer has long gone and
  * never said so, and the first statement would hang on them.

@@ -114,10 +114,15 @@ export function optionalText(row: Described & { range: string; isValid?: (text: 
   return setting
 }
 
+/** Whether a text is the URL of a Postgres database. */
+export function isDatabaseUrl(text: string): boolean {
+  return /^postgres(ql)?:\/\/\S+$/.test(text)
+}
+
 /** The URL of a database, or nothing at all. It holds a password: a refusal does not repeat it. */
 export function optionalDatabaseUrl({ doc }: Described): Setting<string | undefined> {
   const range = 'a postgres:// URL'
-  const read = (value: string) => (/^postgres(ql)?:\/\/\S+$/.test(value.trim()) ? value.trim() : undefined)
+  const read = (value: string) => (isDatabaseUrl(value.trim()) ? value.trim() : undefined)
   const format = (value: string | undefined) => value ?? ''
   return { doc, range, format, fallback: undefined, schema: readText(read, range, () => 'is') }
 }

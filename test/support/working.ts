@@ -9,9 +9,10 @@ import {
 import { type RunningWorker, type RunWorkerOptions, runWorker } from '../../functions/entry/worker.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { Connection } from '../../shared/sql/connection.ts'
-import { type ClaimAnswer, claim, readClaim } from '../../shared/worker/claim.ts'
+import { type ClaimAnswer, type ClaimedJob, claim, readClaim } from '../../shared/worker/claim.ts'
 import { type Settlement, settle, settleArgs } from '../../shared/worker/settle.ts'
 import type { TestDatabase } from './database.ts'
+import { insertJobs, type JobColumns, pendingJob } from './jobs.ts'
 import { settingsWith } from './sweeping.ts'
 
 /** An actor whose payload may be anything. */
@@ -78,6 +79,20 @@ export async function claimOn(connection: Connection, options: ClaimOptions = {}
     ...options,
   }
   return readClaim(await connection.run(claim, args))
+}
+
+/** Inserts and claims jobs that look like this; `meanwhile` is done to them while they run. */
+export async function claimJobs(
+  database: TestDatabase,
+  connection: Connection,
+  columns: JobColumns = {},
+  rows = 1,
+  meanwhile?: string,
+): Promise<ClaimedJob[]> {
+  await insertJobs(database, { ...pendingJob(), ...columns }, rows)
+  const { jobs } = await claimOn(connection, { batch: rows })
+  if (meanwhile !== undefined) await database.rows(`update taskq.jobs set ${meanwhile}`)
+  return [...jobs]
 }
 
 /** A settlement of a claimed job, complete unless said otherwise. */

@@ -3,9 +3,9 @@ import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { ClaimedJob } from '../../../shared/worker/claim.ts'
 import type { Settlement } from '../../../shared/worker/settle.ts'
 import { useDatabase } from '../../support/database.ts'
-import { insertJobs, type JobColumns, pendingJob } from '../../support/jobs.ts'
+import type { JobColumns } from '../../support/jobs.ts'
 import { cancelInFlight, fail, release } from '../../support/settle-cases.ts'
-import { claimOn, ending, settleOn, worker1, worker2 } from '../../support/working.ts'
+import { claimJobs, claimOn, ending, settleOn, worker1, worker2 } from '../../support/working.ts'
 
 describe('a settle', () => {
   const database = useDatabase()
@@ -16,13 +16,8 @@ describe('a settle', () => {
     connection = await database().connect()
   })
 
-  /** Claims jobs that look like this; `meanwhile` is done to them while they run. */
-  const claimed = async (columns: JobColumns = {}, rows = 1, meanwhile?: string): Promise<ClaimedJob[]> => {
-    await insertJobs(database(), { ...pendingJob(), ...columns }, rows)
-    const { jobs } = await claimOn(connection, { batch: rows })
-    if (meanwhile !== undefined) await database().rows(`update taskq.jobs set ${meanwhile}`)
-    return [...jobs]
-  }
+  const claimed = (columns?: JobColumns, rows?: number, meanwhile?: string) =>
+    claimJobs(database(), connection, columns, rows, meanwhile)
 
   const settle = (job: ClaimedJob | undefined, changed: Partial<Settlement> = {}, worker = worker1) =>
     settleOn(connection, [ending(job as ClaimedJob, changed)], worker)

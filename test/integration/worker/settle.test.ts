@@ -2,9 +2,9 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { ClaimedJob } from '../../../shared/worker/claim.ts'
 import { useDatabase } from '../../support/database.ts'
-import { insertJobs, type JobColumns, pendingJob } from '../../support/jobs.ts'
+import type { JobColumns } from '../../support/jobs.ts'
 import { fail, release, type SettleCase, settleCases } from '../../support/settle-cases.ts'
-import { claimOn, ending, settleOn, worker1 } from '../../support/working.ts'
+import { claimJobs, ending, settleOn, worker1 } from '../../support/working.ts'
 
 describe('a settle', () => {
   const database = useDatabase()
@@ -15,13 +15,8 @@ describe('a settle', () => {
     connection = await database().connect()
   })
 
-  /** Claims jobs that look like this; `meanwhile` is done to them while they run. */
-  const claimed = async (columns: JobColumns = {}, rows = 1, meanwhile?: string): Promise<ClaimedJob[]> => {
-    await insertJobs(database(), { ...pendingJob(), ...columns }, rows)
-    const { jobs } = await claimOn(connection, { batch: rows })
-    if (meanwhile !== undefined) await database().rows(`update taskq.jobs set ${meanwhile}`)
-    return [...jobs]
-  }
+  const claimed = (columns?: JobColumns, rows?: number, meanwhile?: string) =>
+    claimJobs(database(), connection, columns, rows, meanwhile)
 
   const one = async (text: string) => (await database().rows<Record<string, unknown>>(text))[0]
 
