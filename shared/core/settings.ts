@@ -71,6 +71,14 @@ export const settingsTable = {
     fallback: '1750',
     doc: 'The longest that one batch may run, enforced by the server: so long can we hold the feed back.',
   }),
+  eventWriterReducedBatchDivisor: wholeNumber(2, 1000, {
+    fallback: '4',
+    doc: 'What a batch’s size is divided by once its function’s breaker has latched.',
+  }),
+  retentionStatementTimeoutMs: wholeNumber(50, 30_000, {
+    fallback: '4000',
+    doc: 'The same for the functions that only delete what is old: they hold no event back.',
+  }),
   batchLockTimeoutMs: wholeNumber(10, 5000, {
     fallback: '250',
     doc: 'The longest that a batch waits for a row or table lock.',
@@ -86,6 +94,22 @@ export const settingsTable = {
   sweepDrainBatches: wholeNumber(1, 10_000, {
     fallback: '1000',
     doc: 'Batches that one invocation may commit; the clock ends a drain first.',
+  }),
+  sweepBreakerFailureThreshold: wholeNumber(1, 1000, {
+    fallback: '3',
+    doc: 'Batches in a row that the server has to end for time before a function’s breaker latches.',
+  }),
+  sweepBreakerWindowSecs: wholeNumber(1, 86_400, {
+    fallback: '600',
+    doc: 'Seconds within which they must fall; four of the function’s cadences where that is longer.',
+  }),
+  keyedRowReclaimPeriod: duration('0', '3650d', {
+    fallback: '1h',
+    doc: 'How long a keyed slot or rate limit must be unused before it is deleted; 0 deletes none.',
+  }),
+  keyedRowReclaimBatchSize: wholeNumber(1, 10_000, {
+    fallback: '256',
+    doc: 'Keyed rows of one table that one run may delete.',
   }),
   sweepInterval: duration('5s', '1m', {
     fallback: '1m',

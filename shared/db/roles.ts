@@ -24,10 +24,13 @@ const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
     jobs: ['select', 'update'],
     job_attempts: ['select', 'insert'],
     job_events: ['insert'],
+    sweep_quarantine: ['select'],
   },
   maintenance: {
     installation: ['select'],
     sweep_state: ['select', 'insert', 'update'],
+    sweep_quarantine: ['select', 'insert', 'update', 'delete'],
+    operator_audit: ['insert'],
     jobs: ['select', 'update'],
     job_attempts: ['select', 'insert'],
     job_events: ['insert'],

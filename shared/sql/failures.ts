@@ -52,3 +52,15 @@ export function classify(error: unknown): Failure {
   if (code.startsWith('08')) return 'lost'
   return failureByCode[code] ?? 'fault'
 }
+
+/**
+ * Classes of SQLSTATE that speak of the server, the session or the statement, and so of every row alike:
+ * features, transaction states, roles, names, syntax, resources, the operator, the system, and internals.
+ */
+const classesOfNoRow = ['0A', '25', '28', '3D', '3F', '42', '53', '55', '57', '58', 'F0', 'XX']
+
+/** Whether a fault may be that of one row: a trigger, a constraint or a value that the server refused. */
+export function isOfOneRow(error: unknown): boolean {
+  const code = codeOf(error) ?? ''
+  return /^[0-9A-Z]{5}$/.test(code) && !classesOfNoRow.includes(code.slice(0, 2))
+}

@@ -49,6 +49,17 @@ export function sql<const H extends readonly unknown[]>(
   return { strings, holes: holes as unknown as readonly Hole[] }
 }
 
+/**
+ * A text that stands in a statement for good, such as a function's own name; what differs from call to call
+ * is a parameter.
+ *
+ * @example
+ * const mine = sql`function = ${literal('promotion')}` // function = 'promotion'
+ */
+export function literal(value: string): Fragment<unknown> {
+  return { strings: [quoteLiteral(value)], holes: [] }
+}
+
 /** The columns that a statement returns, by name. */
 export type Columns = Readonly<Record<string, PgType<unknown>>>
 

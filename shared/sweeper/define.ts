@@ -1,6 +1,6 @@
 import type { Settings } from '../core/read-settings.ts'
 import type { Move } from '../core/states.ts'
-import { arg, type Fragment, type Statement, sql } from '../sql/statement.ts'
+import { arg, type Fragment, literal, type Statement, schema, sql } from '../sql/statement.ts'
 import { int4, text, uuid } from '../sql/types.ts'
 
 /**
@@ -19,29 +19,40 @@ export interface Sweep {
   /** How it stays for what falls due inside its window; null: it drains and leaves. */
   readonly pulse: Pulse | null
   /** The setting that bounds the rows of a batch. */
-  readonly batchSize: 'eventWriterBatchSize'
+  readonly batchSize: 'eventWriterBatchSize' | 'keyedRowReclaimBatchSize'
   /** The setting that bounds the time of a batch. */
-  readonly statementTimeout: 'eventWriterStatementTimeoutMs'
-  /** Whether it goes on until a window is not full, or takes one batch a pulse. */
+  readonly statementTimeout: 'eventWriterStatementTimeoutMs' | 'retentionStatementTimeoutMs'
+  /** The setting whose zero switches it off; null: there is none. */
+  readonly offAtZero: 'keyedRowReclaimPeriod' | null
+  /** Whether it goes on until a window is not full, or takes one batch of each arm. */
   readonly drains: boolean
   /** Whether aborted batches can latch the reduced tier. */
   readonly breaker: boolean
+  /** Finds the next row of a window, so that one that fails by itself can be set aside; null: it is not. */
+  readonly head: Statement<{ id: string }, WindowArgs> | null
   /**
    * Whether each batch waits until the server's disk has it. Only a function whose rows tell nobody anything
    * may leave that to its last write, which brings everything before it to the disk: a server that fails in
    * between forgets a few batches, and the next run does them again.
    */
   readonly flushes: boolean
-  /** The changes of state that it makes, and no others. */
+  /** The changes of a job's state that it makes, and no others. */
   readonly moves: readonly Move[]
+  /** What it takes, a table each, in this order; each batch is of one arm. */
+  readonly arms: readonly Arm[]
+  /** What its statements need of the settings, beside their window. */
+  readonly args: (settings: Settings) => Readonly<Record<string, unknown>>
+}
+
+/** The rows of one table that a function takes. */
+export interface Arm {
+  readonly table: string
   /** The index whose key is the window's order and whose predicate is the window's. */
   readonly index: string
   /** The one statement of a batch. */
   readonly batch: Statement<BatchRow, WindowArgs>
   /** Counts what it would take, up to `max`. */
   readonly eligible: Statement<{ eligible: number }, { max: number }>
-  /** What the batch needs of the settings, beside its window. */
-  readonly args: (settings: Settings) => Readonly<Record<string, unknown>>
 }
 
 export interface Pulse {
@@ -54,18 +65,20 @@ export interface Pulse {
   readonly interval: 'sweepInterval' | null
 }
 
-/** A window: its size, and the key behind which this invocation has been already. */
+/** A window: its size, the key behind which this invocation has been already, and the one row it may take. */
 export interface WindowArgs {
   readonly limit: number
   readonly floorAt: string
   readonly floorId: string
+  /** The one row that it may take; null: all. */
+  readonly only: string | null
 }
 
 /** What one batch answers. */
 export interface BatchRow {
   /** Rows that the window took: a full window means that there may be more. */
   taken: number
-  /** The key of the window's last row; null where it was empty. */
+  /** The key of the window's last row; null where it was empty, or where the window knows no floor. */
   floor_at: string | null
   floor_id: string | null
   /** Rows that were changed. */
@@ -75,13 +88,18 @@ export interface BatchRow {
 }
 
 export interface Tally {
-  readonly actor: string
+  /** Null where the row is no job. */
+  readonly actor: string | null
   readonly disposition: string
   readonly rows: number
 }
 
-/** Before any row: what a drain's first and last windows are asked with. */
-export const noFloor = { floorAt: '-infinity', floorId: '00000000-0000-0000-0000-000000000000' } as const
+/** From before any row on: what a drain's first and last windows are asked with. */
+export const wholeWindow = {
+  floorAt: '-infinity',
+  floorId: '00000000-0000-0000-0000-000000000000',
+  only: null,
+} as const
 
 /** The bound of a window. */
 export const limit = arg('limit', int4)
@@ -98,8 +116,39 @@ export function floor(key: Fragment<unknown>) {
   return sql`(${key}, id) > (${arg('floorAt', text)}::timestamptz, ${arg('floorId', uuid)})`
 }
 
-type Defined<Extra> = Omit<Sweep, 'batch' | 'args'> & {
-  readonly batch: Statement<BatchRow, WindowArgs & Extra>
+/**
+ * The same for rows without a uuid: behind an instant alone, at which it looks again.
+ *
+ * @example
+ * floorAt(sql`lease_expires_at`) // lease_expires_at >= $2::text::timestamptz
+ */
+export function floorAt(key: Fragment<unknown>) {
+  return sql`${key} >= ${arg('floorAt', text)}::timestamptz`
+}
+
+/**
+ * Leaves out the rows that a function has set aside because each failed by itself, until their time comes.
+ * Every user of the function's window shares it, the repair of an empty claim too. It must stay a hashed
+ * `not in` over text: other forms differ by hundreds of milliseconds where many rows are due.
+ *
+ * @example
+ * notSetAside('promotion') // id::text not in (select row_key from taskq.sweep_quarantine where …)
+ */
+export function notSetAside(purpose: string) {
+  return sql`id::text not in (
+      select row_key from ${schema}.sweep_quarantine
+      where function = ${literal(purpose)} and until > statement_timestamp())`
+}
+
+/** The one row of a window that may be taken, where one is named: how a failing row is told from others. */
+export const only = sql`(${arg('only', uuid.orNull)} is null or id = ${arg('only', uuid.orNull)})`
+
+type Defined<Extra> = Omit<Sweep, 'arms' | 'args' | 'head'> & {
+  readonly arms: readonly (Omit<Arm, 'batch' | 'eligible'> & {
+    readonly batch: Statement<BatchRow, WindowArgs & Extra>
+    readonly eligible: Statement<{ eligible: number }, { max: number } & Extra>
+  })[]
+  readonly head: Statement<{ id: string }, WindowArgs & Extra> | null
   readonly args: (settings: Settings) => Extra
 }
 

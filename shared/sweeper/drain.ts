@@ -1,20 +1,22 @@
-import { WrongTargetError } from '../core/errors.ts'
-import type { BatchOpened, BatchOpening, Connection } from '../sql/connection.ts'
-import { classify, codeOf } from '../sql/failures.ts'
-import { type BatchRow, noFloor, type Sweep, type WindowArgs } from './define.ts'
+import { classify, isOfOneRow } from '../sql/failures.ts'
+import { askAgainMs, type BatchPlan, chain, open, refuse } from './batch.ts'
+import { type Arm, type BatchRow, type Sweep, type WindowArgs, wholeWindow } from './define.ts'
+import { Narrowing } from './narrowing.ts'
 import type { Outcome } from './result.ts'
+import { revive, type Session } from './session.ts'
+import { setAside, setAsideMax } from './set-aside.ts'
 import type { Totals } from './totals.ts'
 
 /** How one drain goes about it. */
-export interface DrainPlan {
-  readonly opening: BatchOpening
+export interface DrainPlan extends BatchPlan {
   readonly batchSize: number
-  /** What the statement needs beside its window. */
+  /** Whether the size is the reduced one: then a batch that runs out of time is a matter of its rows. */
+  readonly isReduced: boolean
+  /** What the statements need beside their window. */
   readonly args: Readonly<Record<string, unknown>>
   /** Why no further batch may begin after so many; undefined: one may. */
   readonly mayNotBegin: (batches: number) => Outcome | undefined
   readonly nowMs: () => number
-  readonly sleep: (ms: number) => Promise<void>
 }
 
 /** How a drain ended; `error` is what the server ended the last batch with. */
@@ -25,116 +27,184 @@ export interface Drained {
 
 /** Tries of one batch that lost a deadlock, a serialization or a lock wait. */
 const triesMax = 3
-/** How long a run that has worked asks for a lock that another holds, before it leaves the rest to it. */
-const handOverMs = 500
-const askAgainMs = 20
 
 /**
- * Drains what is due, one committed batch after the other:
+ * Drains what is due, arm by arm, each to its end or for one batch. One arm's failure keeps no other from
+ * its turn; it is thrown, or is the outcome, when all had theirs.
+ */
+export async function drain(
+  sweep: Sweep,
+  session: Session,
+  plan: DrainPlan,
+  totals: Totals,
+): Promise<Drained> {
+  let worst: Drained = { outcome: 'drained' }
+  const faults: unknown[] = []
+  for (const arm of sweep.arms) {
+    try {
+      const drained = await new ArmDrain(sweep, arm, session, plan, totals).run()
+      if (isOver(drained.outcome)) return faults.length > 0 ? rethrow(faults[0]) : drained
+      if (drained.outcome !== 'drained' && worst.outcome !== 'aborted') worst = drained
+    } catch (error) {
+      if (classify(error) === 'lost' || sweep.arms.length === 1) throw error
+      faults.push(error)
+    }
+  }
+  return faults.length > 0 ? rethrow(faults[0]) : worst
+}
+
+/** Whether an outcome is the run's, and not one arm's alone. */
+const isOver = (outcome: Outcome) => !['drained', 'bounded', 'aborted'].includes(outcome)
+
+function rethrow(error: unknown): never {
+  throw error
+}
+
+/**
+ * Drains one arm, one committed batch after the other:
  *
  *     open ──locked──▶ statement ──short, no floor──▶ commit ──▶ drained
  *      │                   │
  *      │                   ├──full, or short behind a floor──▶ commit, and open the next ──▶ statement …
- *      │                   └──ended by the server──▶ roll back; transient: again, three tries ──▶ aborted
- *      └──held elsewhere──▶ contended; handed_over once something was done
+ *      │                   └──failed──▶ roll back ─┬─ transient: again, three tries ──▶ aborted
+ *      └──held elsewhere──▶ contended;             ├─ out of time: aborted
+ *         handed_over once something was done      └─ a row's own: half as many, down to that row ──▶ set
+ *                                                     aside, and on
  *
  * It ends when a window was not full, never by the number of rows changed: a claimer may have taken some.
  * A short window behind a floor is followed by one without, which also sees what was locked before.
  * However it ends, by an error too, every batch that was committed stays and is in `totals`.
  */
-export async function drain(
-  sweep: Sweep,
-  connection: Connection,
-  plan: DrainPlan,
-  totals: Totals,
-): Promise<Drained> {
-  const early = plan.mayNotBegin(totals.batches)
-  if (early !== undefined) return { outcome: early }
-  let window: WindowArgs = { limit: plan.batchSize, ...noFloor }
-  let opened: BatchOpened | undefined
-  for (let tries = 1; ; ) {
-    const begunMs = plan.nowMs()
-    try {
-      opened ??= await open(connection, plan, totals.batches > 0)
-      if (opened !== 'locked') return notLocked(connection, opened, totals.batches > 0)
-      const batch = await runBatch(sweep, connection, plan, window)
-      const next = nextWindow(sweep, batch, window)
-      const ending = next === undefined ? 'drained' : plan.mayNotBegin(totals.batches + 1)
-      if (next === undefined || ending !== undefined) {
-        await connection.commit()
-        totals.add(batch, plan.nowMs() - begunMs)
-        return { outcome: ending ?? 'drained' }
+class ArmDrain {
+  readonly #sweep: Sweep
+  readonly #arm: Arm
+  readonly #session: Session
+  readonly #plan: DrainPlan
+  readonly #totals: Totals
+  readonly #narrowing: Narrowing
+  #window: WindowArgs
+  #tries = 1
+  #isOpen = false
+
+  constructor(sweep: Sweep, arm: Arm, session: Session, plan: DrainPlan, totals: Totals) {
+    this.#sweep = sweep
+    this.#arm = arm
+    this.#session = session
+    this.#plan = plan
+    this.#totals = totals
+    this.#narrowing = new Narrowing(plan.batchSize)
+    this.#window = { ...wholeWindow, limit: plan.batchSize }
+  }
+
+  async run(): Promise<Drained> {
+    const early = this.#plan.mayNotBegin(this.#totals.batches)
+    if (early !== undefined) return { outcome: early }
+    for (;;) {
+      let ended: Drained | undefined
+      try {
+        ended = await this.#batch()
+      } catch (error) {
+        ended = await this.#failed(error)
       }
-      opened = await chain(connection, plan)
-      totals.add(batch, plan.nowMs() - begunMs)
-      window = next
-      tries = 1
-    } catch (error) {
-      await connection.rollback()
-      const failure = classify(error)
-      if (failure === 'lost' || failure === 'fault') throw error
-      totals.batchesAborted += 1
-      if (failure !== 'transient' || tries === triesMax) return { outcome: 'aborted', error }
-      opened = undefined
-      tries += 1
-      await plan.sleep(askAgainMs * Math.random())
+      if (ended !== undefined) return ended
     }
   }
-}
 
-async function runBatch(
-  sweep: Sweep,
-  connection: Connection,
-  plan: DrainPlan,
-  window: WindowArgs,
-): Promise<BatchRow> {
-  const [batch] = await connection.run(sweep.batch, { ...plan.args, ...window })
-  if (batch === undefined) throw new Error(`${sweep.purpose} returned no row`)
-  return batch
-}
-
-/** Where the next window begins; undefined: this one ended the drain. */
-function nextWindow(sweep: Sweep, batch: BatchRow, window: WindowArgs): WindowArgs | undefined {
-  if (!sweep.drains) return undefined
-  const { limit } = window
-  const isFull = batch.taken >= limit
-  if (isFull && batch.floor_at !== null && batch.floor_id !== null) {
-    return { limit, floorAt: batch.floor_at, floorId: batch.floor_id }
+  /** One batch, to its commit; answers how the drain ended, or undefined where it goes on. */
+  async #batch(): Promise<Drained | undefined> {
+    const { connection } = this.#session
+    const { nowMs } = this.#plan
+    const begunMs = nowMs()
+    const hasWorked = this.#totals.batches > 0
+    this.#isOpen ||= await open(connection, this.#plan, hasWorked)
+    if (!this.#isOpen) return { outcome: hasWorked ? 'handed_over' : 'contended' }
+    if (this.#narrowing.isAlone) await this.#nameSuspect()
+    const [batch] = await connection.run(this.#arm.batch, { ...this.#plan.args, ...this.#window })
+    if (batch === undefined) throw new Error(`${this.#arm.batch.name} returned no row`)
+    const ending = this.#endingAfter(batch)
+    if (ending === undefined) {
+      const opened = await chain(connection, this.#plan)
+      this.#isOpen = opened === 'locked'
+      this.#passed(batch, nowMs() - begunMs)
+      refuse(opened, connection)
+      return undefined
+    }
+    await connection.commit()
+    this.#passed(batch, nowMs() - begunMs)
+    return { outcome: ending }
   }
-  return window.floorAt === noFloor.floorAt ? undefined : { limit, ...noFloor }
-}
 
-/** Opens a batch. A run that has worked asks again for a while, since the lock belongs to a batch alone. */
-async function open(connection: Connection, plan: DrainPlan, hasWorked: boolean): Promise<BatchOpened> {
-  for (let waitedMs = 0; ; waitedMs += askAgainMs) {
-    const opened = await connection.openBatch(plan.opening)
-    if (opened !== 'contended' || !hasWorked || waitedMs >= handOverMs) return opened
-    await connection.rollback()
-    await plan.sleep(askAgainMs)
+  /** How the drain ends after this batch; undefined: it goes on. */
+  #endingAfter(batch: BatchRow): Outcome | undefined {
+    const { limit, floorAt, only } = this.#window
+    const isFull = batch.taken >= limit
+    if (!this.#sweep.drains) return isFull ? 'bounded' : 'drained'
+    const isLast = !isFull && floorAt === wholeWindow.floorAt && only === null
+    return isLast ? 'drained' : this.#plan.mayNotBegin(this.#totals.batches + 1)
   }
-}
 
-/** The one failure of an opening that a healthy system knows: a migration holds the installation's table. */
-const lockNotAvailable = '55P03'
-
-/**
- * Commits and opens the next batch in one message. Where only the opening had to give a lock up, the commit
- * before it stands: the batch counts, and the next one is opened by itself. Any other failure may be the
- * commit's own, and nothing counts that is not known to be committed.
- */
-async function chain(connection: Connection, plan: DrainPlan): Promise<BatchOpened | undefined> {
-  try {
-    const opened = await connection.chainBatch(plan.opening)
-    if (opened !== 'contended') return opened
-  } catch (error) {
-    if (codeOf(error) !== lockNotAvailable) throw error
+  /** Counts a batch that is committed, and moves on to the next window. */
+  #passed(batch: BatchRow, durationMs: number): void {
+    this.#totals.add(batch, durationMs)
+    this.#tries = 1
+    const { limit, only } = this.#window
+    this.#narrowing.passed(batch.taken)
+    const next = { ...this.#window, limit: this.#narrowing.size, only: null }
+    if (batch.taken < limit && only === null) this.#window = { ...next, ...wholeWindow }
+    else {
+      const { floor_at: floorAt, floor_id: floorId } = batch
+      this.#window = floorAt === null ? next : { ...next, floorAt, floorId: floorId ?? wholeWindow.floorId }
+    }
   }
-  await connection.rollback()
-  return undefined
-}
 
-async function notLocked(connection: Connection, opened: BatchOpened, hasWorked: boolean): Promise<Drained> {
-  await connection.rollback()
-  if (opened === 'wrong_target') throw new WrongTargetError(connection.schema)
-  return { outcome: hasWorked ? 'handed_over' : 'contended' }
+  /** Asks which row it is that a window of one would take, so that it is that row which fails, or no row. */
+  async #nameSuspect(): Promise<void> {
+    const { head } = this.#sweep
+    const [row] = head === null ? [] : await this.#session.connection.run(head, this.#window)
+    if (row === undefined) this.#narrowing.found()
+    this.#window = { ...this.#window, limit: this.#narrowing.size, only: row?.id ?? null }
+  }
+
+  /** What becomes of a batch that did not commit; answers how the drain ended, or undefined. */
+  async #failed(error: unknown): Promise<Drained | undefined> {
+    this.#isOpen = false
+    await this.#session.connection.rollback()
+    const failure = classify(error)
+    if (failure === 'transient' || failure === 'timeout' || failure === 'idle')
+      this.#totals.batchesAborted += 1
+    if (failure === 'transient' && this.#tries < triesMax) {
+      this.#tries += 1
+      await this.#plan.sleep(askAgainMs * Math.random())
+      return undefined
+    }
+    if (!this.#isOfRows(failure, error)) {
+      if (failure === 'lost' || failure === 'fault') throw error
+      return { outcome: 'aborted', error }
+    }
+    if (this.#plan.mayNotBegin(this.#totals.batches) !== undefined) return { outcome: 'aborted', error }
+    await revive(this.#session)
+    return this.#narrow(error)
+  }
+
+  /** Whether a failure may be that of some row in the window, which can then be found. */
+  #isOfRows(failure: ReturnType<typeof classify>, error: unknown): boolean {
+    if (this.#sweep.head === null) return false
+    if (failure === 'fault') return isOfOneRow(error)
+    return failure === 'timeout' && (this.#plan.isReduced || this.#narrowing.isNarrowed)
+  }
+
+  /** Halves the window, down to one row; the row that fails by itself is set aside. */
+  async #narrow(error: unknown): Promise<Drained | undefined> {
+    const { only } = this.#window
+    if (only === null) this.#narrowing.failed()
+    else {
+      if (this.#totals.quarantined.length >= setAsideMax.run) throw error
+      const row = { purpose: this.#sweep.purpose, rowKey: only, error }
+      if (!(await setAside(this.#session.connection, this.#plan, row))) return { outcome: 'handed_over' }
+      this.#totals.quarantined.push(only)
+      this.#narrowing.found()
+    }
+    this.#window = { ...this.#window, limit: this.#narrowing.size, only: null }
+    return undefined
+  }
 }

@@ -16,7 +16,6 @@ export interface Invocation {
   readonly request: RunRequest
   readonly ports: RunPorts
   readonly startedMs: number
-  readonly batchSize: number
   readonly plan: DrainPlan
   /** When its window closes on the measuring clock; undefined: it drains and leaves. */
   readonly windowEndsMs: number | undefined
@@ -28,7 +27,6 @@ export function planInvocation(sweep: Sweep, request: RunRequest, ports: RunPort
   const { settings } = request
   const startedMs = ports.nowMs()
   const opening = openingOf(sweep, request)
-  const batchSize = request.batchSize ?? settings[sweep.batchSize]
   const batchesMax = request.maxBatches ?? settings.sweepDrainBatches
   const endsMs = request.maxSeconds === undefined ? Infinity : startedMs + request.maxSeconds * 1000
   const pulses = request.trigger === 'schedule' && sweep.pulse !== null && settings.invocationWindow > 0
@@ -41,9 +39,19 @@ export function planInvocation(sweep: Sweep, request: RunRequest, ports: RunPort
     if (batches >= batchesMax) return 'bounded'
     return leftMs() < 0 ? 'out_of_time' : undefined
   }
+  const batchSize = request.batchSize ?? settings[sweep.batchSize]
   const args = sweep.args(settings)
-  const plan = { opening, batchSize, args, mayNotBegin, nowMs: ports.nowMs, sleep: ports.sleep }
-  return { sweep, request, ports, startedMs, batchSize, plan, windowEndsMs, leftMs }
+  const { nowMs, sleep } = ports
+  const plan = { opening, batchSize, isReduced: false, args, mayNotBegin, nowMs, sleep }
+  return { sweep, request, ports, startedMs, plan, windowEndsMs, leftMs }
+}
+
+/** The same with the reduced size, in which a function works whose breaker has latched. */
+export function reduced(invocation: Invocation): Invocation {
+  const { sweep, request, plan } = invocation
+  const { settings } = request
+  const part = Math.max(1, Math.floor(settings[sweep.batchSize] / settings.eventWriterReducedBatchDivisor))
+  return { ...invocation, plan: { ...plan, batchSize: Math.min(plan.batchSize, part), isReduced: true } }
 }
 
 /** How a batch of this function is opened: under its own lock, its own timeouts and the settings' pins. */

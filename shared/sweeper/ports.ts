@@ -26,5 +26,11 @@ export interface RunRequest {
   readonly batchSize?: number
   /** Ends the run after this many seconds, at a batch's end. */
   readonly maxSeconds?: number
+  /** Only counts what would be taken; nothing at all is written, whatever else is asked. */
   readonly dryRun?: boolean
+  /** Clears the breaker before the run, as `taskq functions reset` does. */
+  readonly resetBreaker?: boolean
+  /** Who asks and why, for the audit of what is changed beside the rows. */
+  readonly requestedBy?: string
+  readonly reason?: string
 }

@@ -1,21 +1,11 @@
-import type { Connection } from '../sql/connection.ts'
 import type { Invocation } from './invocation.ts'
+import type { Session } from './session.ts'
 import { readOne, readSuccessor } from './state.ts'
 
 /** Something may have become due earlier than what was known: a sleeping run asks again this often. */
 const askAgainMs = 5000
 /** A sleep longer than this is not worth a connection that others could have. */
 const keepConnectionMs = 1000
-
-/** The connection of an invocation, closed for long sleeps and opened again after them. */
-export interface Session {
-  connection: Connection
-  /**
-   * An instant, by the database's clock, before the last drain began. What fell due since then and is still
-   * there is asked about: it may have come between the drain's last window and the question.
-   */
-  lookedAt?: string
-}
 
 /**
  * Waits until something falls due inside the window, by the database's clock: next-due pulsing. Answers
@@ -33,11 +23,11 @@ export async function untilDue(
   const notBeforeMs = ports.nowMs() + restMs
   for (;;) {
     if (ports.signal.aborted) return false
-    const { succeeded, now } = await readOne(session.connection, readSuccessor, {
+    const { isToLeave, now } = await readOne(session.connection, readSuccessor, {
       purpose: sweep.purpose,
       startedAt,
     })
-    if (succeeded) return false
+    if (isToLeave) return false
     const { ms } = await readOne(session.connection, pulse.untilNext, {
       after: session.lookedAt ?? startedAt,
     })
@@ -55,5 +45,5 @@ async function rest({ ports }: Invocation, session: Session, ms: number): Promis
   if (ms <= keepConnectionMs) return ports.sleep(ms)
   await session.connection.close()
   await ports.sleep(ms)
-  session.connection = await ports.connect()
+  session.connection = await session.connect()
 }

@@ -34,8 +34,12 @@ export interface RunResult {
   readonly byDisposition?: Readonly<Record<string, number>>
   /** The same by actor: the twenty with most rows, the rest under `_other_`. */
   readonly byActor?: Readonly<Record<string, Readonly<Record<string, number>>>>
+  /** The keys of the rows that were set aside, because each failed by itself; absent where none was. */
+  readonly quarantined?: readonly string[]
+  /** The most rows a batch may have taken: a part of the configured size while the breaker is latched. */
   readonly batchSize: number
   readonly batchSizeConfigured: number
+  /** Whether the breaker is latched. */
   readonly degraded: boolean
   /** Rows left, counted up to 10,000; null where unknown. */
   readonly remaining: number | null

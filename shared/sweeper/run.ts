@@ -1,13 +1,16 @@
-import { WrongTargetError } from '../core/errors.ts'
-import { storableError } from '../core/text.ts'
 import type { Connection } from '../sql/connection.ts'
+import { refuse } from './batch.ts'
 import type { Sweep } from './define.ts'
 import { type Drained, drain } from './drain.ts'
-import { type Invocation, planInvocation } from './invocation.ts'
+import { type Invocation, planInvocation, reduced } from './invocation.ts'
+import { resetBreaker } from './operate.ts'
 import type { RunPorts, RunRequest } from './ports.ts'
-import { type Session, untilDue } from './pulse.ts'
-import { type DryRunResult, isSuccess, type Outcome, type RunResult } from './result.ts'
-import { readOne, readState, writeState } from './state.ts'
+import { untilDue } from './pulse.ts'
+import { report } from './report.ts'
+import type { DryRunResult, RunResult } from './result.ts'
+import { revive, type Session } from './session.ts'
+import { readOne, readState } from './state.ts'
+import { StateRecord } from './state-record.ts'
 import { Totals } from './totals.ts'
 
 /** How far a dry run and a report of what remains count. */
@@ -29,7 +32,7 @@ export async function run(
   ports: RunPorts,
 ): Promise<RunResult | DryRunResult> {
   const invocation = planInvocation(sweep, request, ports)
-  const session: Session = { connection: await ports.connect() }
+  const session: Session = { connection: await ports.connect(), connect: ports.connect }
   try {
     if (request.dryRun === true) return await dryRun(invocation, session.connection)
     if (request.trigger === 'smoke') return await smoke(invocation, session.connection)
@@ -39,127 +42,77 @@ export async function run(
   }
 }
 
-async function pulse(invocation: Invocation, session: Session): Promise<RunResult> {
-  const { sweep, ports } = invocation
+async function pulse(planned: Invocation, session: Session): Promise<RunResult> {
+  const { sweep, request, ports } = planned
   const totals = new Totals()
   const state = await readOne(session.connection, readState, { purpose: sweep.purpose })
+  if (state.disabled || isOff(planned)) return report(planned, totals, { outcome: 'disabled', pulses: 0 })
+  if (request.resetBreaker === true) await clearBreaker(planned, session.connection)
+  const invocation = state.latched && request.resetBreaker !== true ? reduced(planned) : planned
   const record = new StateRecord(invocation, state.started_at, totals)
-  const reportOf = (outcome: Outcome, pulses: number, remaining: number | null) =>
-    report(invocation, totals, { outcome, pulses, remaining, degraded: state.latched })
-  if (state.disabled) return reportOf('disabled', 0, null)
   let drained: Drained
   let pulses = 0
   try {
     do {
       pulses += 1
-      drained = await drain(sweep, session.connection, invocation.plan, totals)
-      if (drained.outcome === 'contended') return reportOf('contended', pulses, null)
+      drained = await drain(sweep, session, invocation.plan, totals)
+      if (drained.outcome === 'contended') return report(invocation, totals, { outcome: 'contended', pulses })
       // A timeout that ends the session leaves nothing to write the state with.
-      if (!session.connection.usable) session.connection = await ports.connect()
+      await revive(session)
       if (pulses === 1) await record.write(session.connection, drained)
     } while (drained.outcome === 'drained' && (await untilDue(invocation, session, state.started_at)))
     if (record.isBehind(drained.outcome)) await record.write(session.connection, drained)
   } catch (error) {
     await record.fault(session.connection, error)
-    if (totals.batches > 0) ports.interrupted?.(reportOf('aborted', pulses, null))
+    const hasDone = totals.batches > 0 || totals.batchesAborted > 0
+    if (hasDone) ports.interrupted?.(report(invocation, totals, { outcome: 'aborted', pulses }))
     throw error
   }
   // A drain that worked may have left rows behind that somebody has locked; an idle one asks nothing more.
   const isIdle = drained.outcome === 'drained' && totals.rows === 0
-  return reportOf(drained.outcome, pulses, isIdle ? 0 : await countRemaining(sweep, session.connection))
+  const remaining = isIdle ? 0 : await countRemaining(invocation, session.connection)
+  return report(invocation, totals, { outcome: drained.outcome, pulses, remaining })
 }
 
-/** The function's row of state, as this run has written it so far. */
-class StateRecord {
-  #writes = 0
-  #rows = 0
-  #outcome: Outcome | undefined
-  readonly #invocation: Invocation
-  readonly #startedAt: string
-  readonly #totals: Totals
-
-  constructor(invocation: Invocation, startedAt: string, totals: Totals) {
-    this.#invocation = invocation
-    this.#startedAt = startedAt
-    this.#totals = totals
-  }
-
-  isBehind(outcome: Outcome): boolean {
-    return this.#rows !== this.#totals.rows || this.#outcome !== outcome
-  }
-
-  async write(connection: Connection, { outcome, error }: Drained): Promise<void> {
-    const { sweep, request, batchSize } = this.#invocation
-    await connection.run(writeState, {
-      purpose: sweep.purpose,
-      startedAt: this.#startedAt,
-      isSuccess: isSuccess(outcome),
-      outcome,
-      rows: this.#totals.rows,
-      rowsAdded: this.#totals.rows - this.#rows,
-      batchSize,
-      batchSizeConfigured: request.settings[sweep.batchSize],
-      error: error === undefined ? null : storableError(error).message,
-      isFirstWrite: this.#writes === 0,
-    })
-    this.#writes += 1
-    this.#rows = this.#totals.rows
-    this.#outcome = outcome
-  }
-
-  /** Leaves a trace of what is about to be thrown, where the connection still can. */
-  async fault(connection: Connection, error: unknown): Promise<void> {
-    if (!connection.usable || error instanceof WrongTargetError) return
-    await this.write(connection, { outcome: 'aborted', error }).catch(() => undefined)
-  }
+/** Whether a setting of zero switches the function off. */
+function isOff({ sweep, request }: Invocation): boolean {
+  return sweep.offAtZero !== null && request.settings[sweep.offAtZero] === 0
 }
 
-async function countRemaining(sweep: Sweep, connection: Connection): Promise<number | null> {
+/** In a batch of its own, attested as every other, which takes no lock: the reset is no run. */
+async function clearBreaker({ sweep, request, plan }: Invocation, connection: Connection): Promise<void> {
+  refuse(await connection.openBatch({ ...plan.opening, lock: null }), connection)
+  const { requestedBy: principal = '', reason = null } = request
+  await connection.run(resetBreaker, { purpose: sweep.purpose, principal, reason })
+  await connection.commit()
+}
+
+async function countRemaining(invocation: Invocation, connection: Connection): Promise<number | null> {
   // What cannot be counted is unknown, not none, and no reason to fail a run that has done its work.
-  const counted = await readOne(connection, sweep.eligible, { max: remainingMax }).catch(() => null)
-  return counted === null ? null : counted.eligible
+  return countEligible(invocation, connection, remainingMax).catch(() => null)
 }
 
-interface Ending {
-  readonly outcome: Outcome
-  readonly pulses: number
-  readonly remaining: number | null
-  readonly degraded: boolean
-}
-
-function report(
-  { sweep, request, ports, startedMs, batchSize }: Invocation,
-  totals: Totals,
-  ending: Ending,
-): RunResult {
-  const { outcome, pulses, remaining, degraded } = ending
-  const moved = totals.rows > 0 ? { byDisposition: totals.byDisposition, byActor: totals.byActor } : {}
-  const aborted = totals.batchesAborted > 0 ? { batchesAborted: totals.batchesAborted } : {}
-  return {
-    function: sweep.purpose,
-    schema: request.settings.schemaName,
-    trigger: request.trigger,
-    outcome,
-    pulses,
-    batches: totals.batches,
-    rows: totals.rows,
-    ...moved,
-    batchSize,
-    batchSizeConfigured: request.settings[sweep.batchSize],
-    degraded,
-    remaining,
-    durationMs: Math.round(ports.nowMs() - startedMs),
-    longestBatchMs: Math.round(totals.longestBatchMs * 100) / 100,
-    ...aborted,
+/** What all arms together would take, up to a number. */
+async function countEligible(
+  { sweep, plan }: Invocation,
+  connection: Connection,
+  max: number,
+): Promise<number> {
+  let counted = 0
+  for (const arm of sweep.arms) {
+    if (counted >= max) break
+    counted += (await readOne(connection, arm.eligible, { ...plan.args, max: max - counted })).eligible
   }
+  return counted
 }
 
 /** Counts what a run would take, in a transaction that is rolled back: nothing is locked, nothing written. */
-async function dryRun({ sweep, request, plan }: Invocation, connection: Connection): Promise<DryRunResult> {
+async function dryRun(invocation: Invocation, connection: Connection): Promise<DryRunResult> {
+  const { sweep, request, plan } = invocation
   const opened = await connection.openBatch({ ...plan.opening, lock: null })
   try {
-    if (opened === 'wrong_target') throw new WrongTargetError(connection.schema)
-    const { eligible } = await readOne(connection, sweep.eligible, { max: eligibleMax })
+    refuse(opened, connection)
+    const eligible = isOff(invocation) ? 0 : await countEligible(invocation, connection, eligibleMax)
     const { settings, trigger } = request
     return { function: sweep.purpose, schema: settings.schemaName, trigger, dryRun: true, eligible }
   } finally {
@@ -169,13 +122,12 @@ async function dryRun({ sweep, request, plan }: Invocation, connection: Connecti
 
 /** What a deployment asks of each function: connect, attest, lock, look at one page; write nothing. */
 async function smoke(invocation: Invocation, connection: Connection): Promise<RunResult> {
-  const { sweep, plan } = invocation
-  const opened = await connection.openBatch(plan.opening)
+  const opened = await connection.openBatch(invocation.plan.opening)
   try {
-    if (opened === 'wrong_target') throw new WrongTargetError(connection.schema)
-    await readOne(connection, sweep.eligible, { max: 1 })
+    refuse(opened, connection)
+    await countEligible(invocation, connection, 1)
     const outcome = opened === 'locked' ? 'drained' : 'contended'
-    return report(invocation, new Totals(), { outcome, pulses: 0, remaining: null, degraded: false })
+    return report(invocation, new Totals(), { outcome, pulses: 0 })
   } finally {
     await connection.rollback()
   }

@@ -1,6 +1,6 @@
 import { arg, type Fragment, type Statement, schema, sql, statement } from '../sql/statement.ts'
 import { float8, int4, int8, jsonb, type PgType, text, uuid } from '../sql/types.ts'
-import type { BatchRow, Pulse, Sweep, Tally } from './define.ts'
+import { type BatchRow, floor, notSetAside, only, type Pulse, type Tally } from './define.ts'
 
 /** A statement's name is its purpose's, in kebab-case. */
 const named = (purpose: string, suffix = '') => `${purpose.replaceAll('_', '-')}${suffix}`
@@ -26,6 +26,16 @@ const batchColumns = {
   tally: jsonb as PgType<unknown> as PgType<Tally[]>,
 } as const
 
+/** What of the window's last row the next window begins behind. */
+const floors = {
+  /** Its key and its id, as {@link floor} compares them. */
+  row: sql`max(key)::text as floor_at, (array_agg(id order by key desc, id desc))[1] as floor_id`,
+  /** Its key alone, for `floorAt`. */
+  instant: sql`max(key)::text as floor_at, null::uuid as floor_id`,
+  /** Nothing: the window has no one order to begin behind. */
+  none: sql`null::text as floor_at, null::uuid as floor_id`,
+} as const
+
 /**
  * The one statement of a batch, from its steps: common table expressions of which `due (id, place, key)` is
  * the window, locked, and `changed (actor, disposition)` the rows that were changed. It answers with how many
@@ -39,15 +49,15 @@ const batchColumns = {
  * batchOf('promotion', sql`with due as materialized (…), promoted as (update …)`, sql`promoted`)
  */
 export function batchOf<Args>(
-  purpose: string,
+  name: string,
   steps: Fragment<Args>,
   changed: Fragment<unknown>,
+  floored: keyof typeof floors = 'row',
 ): Statement<BatchRow, Args> {
   const fragment = sql`${steps}
   select taken.*, done.*
   from (
-    select count(*)::int as taken, max(key)::text as floor_at,
-      (array_agg(id order by key desc, id desc))[1] as floor_id
+    select count(*)::int as taken, ${floors[floored]}
     from due
   ) as taken, (
     select coalesce(sum(ways.rows), 0)::int as acted, coalesce(jsonb_agg(ways), '[]') as tally
@@ -55,17 +65,44 @@ export function batchOf<Args>(
       select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
     ) as ways
   ) as done`
-  return statement(named(purpose), batchColumns, fragment as Fragment<Args>)
+  return statement(named(name), batchColumns, fragment as Fragment<Args>)
 }
 
-/** Counts the jobs that are due, up to `max`. */
-export function eligibleOf(purpose: string, isDue: Fragment<unknown>): Sweep['eligible'] {
+/** Counts the rows of `from` that hold to a condition, up to `max`. */
+export function eligibleOf<Args>(
+  name: string,
+  from: Fragment<unknown>,
+  isDue: Fragment<Args>,
+): Statement<{ eligible: number }, { max: number } & Args> {
   return statement(
-    named(purpose, '-eligible'),
+    named(name, '-eligible'),
     { eligible: int8 },
     sql`select count(*)::int8 as eligible from (
-    select from ${schema}.jobs where ${isDue} limit ${arg('max', int8)}) as due`,
+    select from ${from} where ${isDue} limit ${arg('max', int8)}) as due` as Fragment<{ max: number } & Args>,
   )
+}
+
+/**
+ * The window of a function of jobs that sets aside what fails by itself: its condition, how many rows hold
+ * to it, and its next row. `isDue` is the index's predicate, verbatim, and the bound on its key.
+ *
+ * @example
+ * const overdue = jobWindow('deadline_exceeded', isOverdue, sql`schedule_to_close`)
+ * sql`select … from ${schema}.jobs where ${overdue.mayTake} order by schedule_to_close, id limit ${limit}`
+ */
+export function jobWindow(purpose: string, isDue: Fragment<unknown>, key: Fragment<unknown>) {
+  const isTaken = sql`${isDue} and ${notSetAside(purpose)}`
+  const mayTake = sql`${isTaken}
+      and ${floor(key)} and ${only}`
+  const head = sql`select id from ${schema}.jobs where ${mayTake}
+  order by ${key}, id
+  limit 1
+  for update skip locked`
+  return {
+    mayTake,
+    eligible: eligibleOf(purpose, sql`${schema}.jobs`, isTaken),
+    head: statement(named(purpose, '-head'), { id: uuid }, head),
+  }
 }
 
 /** Asks for the next of some jobs to fall due, by the key that they fall due by; what never does is none. */

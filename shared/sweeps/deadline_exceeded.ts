@@ -1,10 +1,11 @@
 import { schema, sql } from '../sql/statement.ts'
-import { defineSweep, floor, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf, stamped } from '../sweeper/window.ts'
+import { defineSweep, limit } from '../sweeper/define.ts'
+import { batchOf, jobWindow, stamped } from '../sweeper/window.ts'
 
 /** The index's predicate, verbatim, and the bound on its key. */
 const isOverdue = sql`status in ('pending', 'scheduled') and schedule_to_close is not null
       and schedule_to_close <= statement_timestamp()`
+const window = jobWindow('deadline_exceeded', isOverdue, sql`schedule_to_close`)
 
 const message = sql`'the job was not started before ' || v.key::text`
 
@@ -12,7 +13,7 @@ const failed = sql`
   with due as materialized (
     select id, ctid as place, schedule_to_close as key, status as from_state
     from ${schema}.jobs
-    where ${isOverdue} and ${floor(sql`schedule_to_close`)}
+    where ${window.mayTake}
     order by schedule_to_close, id
     limit ${limit}
     for update skip locked
@@ -59,6 +60,7 @@ deadline's.`,
   pulse: null,
   batchSize: 'eventWriterBatchSize',
   statementTimeout: 'eventWriterStatementTimeoutMs',
+  offAtZero: null,
   drains: true,
   breaker: true,
   flushes: true,
@@ -66,8 +68,14 @@ deadline's.`,
     ['pending', 'failed'],
     ['scheduled', 'failed'],
   ],
-  index: 'jobs_deadline_exceeded',
   args: () => ({}),
-  batch: batchOf('deadline_exceeded', sql`${failed},${recorded},${told}`, sql`failed`),
-  eligible: eligibleOf('deadline_exceeded', isOverdue),
+  arms: [
+    {
+      table: 'jobs',
+      index: 'jobs_deadline_exceeded',
+      batch: batchOf('deadline_exceeded', sql`${failed},${recorded},${told}`, sql`failed`),
+      eligible: window.eligible,
+    },
+  ],
+  head: window.head,
 })

@@ -1,9 +1,13 @@
+import type { Settings } from '../core/read-settings.ts'
 import { curve, hasBudget, retryDelay } from '../sql/retry-curve.ts'
 import { schema, sql } from '../sql/statement.ts'
-import { defineSweep, floor, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf, stamped, untilNextOf } from '../sweeper/window.ts'
+import { defineSweep, limit } from '../sweeper/define.ts'
+import { batchOf, jobWindow, stamped, untilNextOf } from '../sweeper/window.ts'
+
+export { wholeWindow } from '../sweeper/define.ts'
 
 const isExpired = sql`status = 'running' and reclaim_at <= statement_timestamp()`
+const window = jobWindow('expired_locks', isExpired, sql`reclaim_at`)
 
 /**
  * One window over `reclaim_at`, the earlier of both deadlines. The lease is the cause when it has passed,
@@ -25,7 +29,7 @@ const judged = sql`
         else 'crashed'
       end as disposition,${curve}
     from ${schema}.jobs j
-    where ${isExpired} and ${floor(sql`reclaim_at`)}
+    where ${window.mayTake}
     order by reclaim_at, id
     limit ${limit}
     for update skip locked
@@ -85,6 +89,16 @@ const told = sql`
     order by r.at
   )`
 
+/** One batch of it: the function's, and a few rows at a time the repair's of an empty claim. */
+export const reclaim = batchOf(
+  'expired_locks',
+  sql`${judged},${reclaimed},${recorded},${told}`,
+  sql`reclaimed`,
+)
+
+/** What a reclaim needs of the settings, beside its window. */
+export const reclaimArgs = (settings: Settings) => ({ maxBackoffSeconds: settings.maxRetryBackoff / 1000 })
+
 export const expiredLocks = defineSweep({
   purpose: 'expired_locks',
   title: 'Takes jobs back from workers that fell silent',
@@ -100,6 +114,7 @@ budget. A late worker is fenced off by the claim's epoch.`,
   },
   batchSize: 'eventWriterBatchSize',
   statementTimeout: 'eventWriterStatementTimeoutMs',
+  offAtZero: null,
   drains: true,
   breaker: true,
   flushes: true,
@@ -108,8 +123,7 @@ budget. A late worker is fenced off by the claim's epoch.`,
     ['running', 'crashed'],
     ['running', 'cancelled'],
   ],
-  index: 'jobs_expired_locks',
-  args: settings => ({ maxBackoffSeconds: settings.maxRetryBackoff / 1000 }),
-  batch: batchOf('expired_locks', sql`${judged},${reclaimed},${recorded},${told}`, sql`reclaimed`),
-  eligible: eligibleOf('expired_locks', isExpired),
+  args: reclaimArgs,
+  arms: [{ table: 'jobs', index: 'jobs_expired_locks', batch: reclaim, eligible: window.eligible }],
+  head: window.head,
 })

@@ -1,10 +1,11 @@
 import { arg, type Fragment, schema, sql, statement } from '../sql/statement.ts'
 import { int4, textArray } from '../sql/types.ts'
-import { defineSweep, floor, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf, untilNextOf } from '../sweeper/window.ts'
+import { defineSweep, limit, notSetAside } from '../sweeper/define.ts'
+import { batchOf, jobWindow, untilNextOf } from '../sweeper/window.ts'
 
 /** Due: decided by the database, with a clock that is stable and so may bound an index scan. */
 const isDue = sql`status = 'scheduled' and scheduled_at <= statement_timestamp()`
+const { mayTake, eligible, head } = jobWindow('promotion', isDue, sql`scheduled_at`)
 
 /** Makes a window of locked rows pending. They stay due since when they were: nothing else changes. */
 const promote = (due: Fragment<unknown>) => sql`
@@ -19,7 +20,7 @@ const promote = (due: Fragment<unknown>) => sql`
 const window = sql`
     select id, ctid as place, scheduled_at as key
     from ${schema}.jobs
-    where ${isDue} and ${floor(sql`scheduled_at`)}
+    where ${mayTake}
     order by scheduled_at, id
     limit ${limit}
     for update skip locked`
@@ -30,7 +31,7 @@ const queuesWindow = sql`
     cross join lateral (
       select ctid as place
       from ${schema}.jobs
-      where queue = mine.queue and ${isDue}
+      where queue = mine.queue and ${isDue} and ${notSetAside('promotion')}
       order by scheduled_at, id
       limit ${limit}
       for update skip locked
@@ -62,12 +63,19 @@ under a denial loop.`,
   },
   batchSize: 'eventWriterBatchSize',
   statementTimeout: 'eventWriterStatementTimeoutMs',
+  offAtZero: null,
   drains: true,
   breaker: true,
   flushes: false,
   moves: [['scheduled', 'pending']],
-  index: 'jobs_promotion',
   args: () => ({}),
-  batch: batchOf('promotion', promote(window), sql`promoted`),
-  eligible: eligibleOf('promotion', isDue),
+  arms: [
+    {
+      table: 'jobs',
+      index: 'jobs_promotion',
+      batch: batchOf('promotion', promote(window), sql`promoted`),
+      eligible,
+    },
+  ],
+  head,
 })

@@ -1,5 +1,5 @@
 import type { Settings } from '../core/read-settings.ts'
-import { expiredLocks } from '../sweeps/expired_locks.ts'
+import { reclaim, reclaimArgs, wholeWindow } from '../sweeps/expired_locks.ts'
 import { promoteQueues } from '../sweeps/promotion.ts'
 import { type ClaimAnswer, claim, readClaim } from './claim.ts'
 import type { WorkerIdentity } from './heartbeat.ts'
@@ -24,9 +24,6 @@ export const newPace = (): Pace => ({
 const reclaimEveryMs = 5000
 const reclaimRows = 5
 const markEveryMs = 30_000
-
-/** Before any row: a reclaim of a worker's looks at the oldest first. */
-const noFloor = { floorAt: '-infinity', floorId: '00000000-0000-0000-0000-000000000000' }
 
 /**
  * Claims for a worker. A claim that found nothing repairs: it promotes the due jobs of its own queues and
@@ -101,8 +98,8 @@ export class Claimer {
     if (this.#ports.nowMs() - this.#pace.reclaimedMs < reclaimEveryMs) return promoted > 0
     this.#pace.reclaimedMs = this.#ports.nowMs()
     const reclaimed = await this.#attempt('repair', async () => {
-      const args = { ...expiredLocks.args(this.#settings), ...noFloor, limit: reclaimRows }
-      const [row] = await this.#link.run(expiredLocks.batch, args)
+      const args = { ...reclaimArgs(this.#settings), ...wholeWindow, limit: reclaimRows }
+      const [row] = await this.#link.run(reclaim, args)
       return row?.acted ?? 0
     })
     return promoted + reclaimed > 0

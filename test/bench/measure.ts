@@ -1,5 +1,5 @@
 import type { Settings } from '../../shared/core/read-settings.ts'
-import { noFloor, type Sweep } from '../../shared/sweeper/define.ts'
+import { type Sweep, wholeWindow } from '../../shared/sweeper/define.ts'
 import { openingOf } from '../../shared/sweeper/invocation.ts'
 import { openDatabase, type TestDatabase } from '../support/database.ts'
 import { insertJobs, type JobColumns } from '../support/jobs.ts'
@@ -65,8 +65,10 @@ export function measureUnbounded(sweep: Sweep, backlog: Backlog): Promise<Measur
     const beganMs = performance.now()
     const opening = openingOf(sweep, { trigger: 'manual', settings })
     await connection.openBatch({ ...opening, statementTimeoutMs: 600_000, transactionTimeoutMs: 600_000 })
-    const args = { ...sweep.args(settings), ...noFloor, limit: backlog.rows * 2 }
-    const [batch] = await connection.run(sweep.batch, args)
+    const args = { ...sweep.args(settings), ...wholeWindow, limit: backlog.rows * 2 }
+    const [arm] = sweep.arms
+    if (arm === undefined) throw new Error(`${sweep.purpose} has no arm`)
+    const [batch] = await connection.run(arm.batch, args)
     await connection.commit()
     const ms = performance.now() - beganMs
     if (batch?.acted !== backlog.rows) throw new Error(`changed ${batch?.acted} rows`)

@@ -44,7 +44,10 @@ async function prepare(url: string, template: string): Promise<number> {
   const connection = await connect(databaseUrl(url, template))
   const purposes = sweeps.map(sweep => sweep.purpose)
   const pins = { installationId: undefined, environment: undefined, deploymentId: undefined }
-  await migrate(connection, { installation: { ...pins, purposes } }).finally(() => connection.close())
+  const openSecond = () => connect(databaseUrl(url, template))
+  await migrate(connection, { installation: { ...pins, purposes }, openSecond }).finally(() =>
+    connection.close(),
+  )
   return (row as { version: number }).version
 }
 

@@ -12,7 +12,7 @@ export async function everyStatement(): Promise<AnyStatement[]> {
   const found = new Map<string, AnyStatement>()
   for (const file of files.filter(name => name.endsWith('.ts') && !name.endsWith('main.ts'))) {
     const module = (await import(new URL(`../../${file}`, import.meta.url).href)) as Record<string, unknown>
-    for (const value of Object.values(module)) collect(value, found, 2)
+    for (const value of Object.values(module)) collect(value, found, 4)
   }
   return [...found.values()].sort((a, b) => a.name.localeCompare(b.name))
 }

@@ -41,7 +41,7 @@ ${sweep.why.replaceAll(/\s+/g, ' ')}
 ${stayOf(sweep)}
 
 - Moves: ${moves.length === 0 ? 'none' : moves.join(', ')}
-- Window's index: \`${sweep.index}\`
+- Window's index: ${sweep.arms.map(({ index }) => `\`${index}\``).join(', ')}
 - Lock: \`taskq:${sweep.purpose}:{schema}\`
 - By hand: \`taskq run ${sweep.purpose}\`
 `

@@ -11,7 +11,8 @@ export function watchBatches(
   const run = connection.run.bind(connection)
   connection.run = async <Row, Args>(statement: Statement<Row, Args>, args: Args): Promise<Row[]> => {
     const rows = await run(statement, args)
-    if ((statement as unknown) === sweep.batch) onBatch((rows as BatchRow[])[0]?.acted ?? 0)
+    if (sweep.arms.some(arm => (arm.batch as unknown) === statement))
+      onBatch((rows as BatchRow[])[0]?.acted ?? 0)
     return rows
   }
   return connection

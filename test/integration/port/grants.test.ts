@@ -16,12 +16,14 @@ import { anything } from '../../support/working.ts'
 const table: Readonly<Record<Exclude<DatabaseRole, 'reader'>, string>> = {
   client: 'actors insert select, installation select, jobs insert select',
   worker: `actors select, installation select, job_attempts insert select, job_events insert,
-    jobs select update, queues insert select update, workers delete insert select update`,
+    jobs select update, queues insert select update, sweep_quarantine select,
+    workers delete insert select update`,
   maintenance: `installation select, job_attempts insert select, job_events insert, jobs select update,
-    sweep_state insert select update, workers select`,
+    operator_audit insert, sweep_quarantine delete insert select update, sweep_state insert select update,
+    workers select`,
 }
-const everyTable = `actors installation job_attempts job_events jobs queues schema_migrations
-  sweep_quarantine sweep_state workers`
+const everyTable = `actors batches installation job_attempts job_events jobs operator_audit queues
+  rate_limit_buckets rate_limit_window_entries reservation_slots schema_migrations sweep_quarantine sweep_state workers`
 
 const database = useDatabase()
 const logins = new Map<DatabaseRole, Login>()

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { noFloor } from '../../../shared/sweeper/define.ts'
 import { openingOf } from '../../../shared/sweeper/invocation.ts'
-import { expiredLocks } from '../../../shared/sweeps/expired_locks.ts'
+import { expiredLocks, reclaim, reclaimArgs, wholeWindow } from '../../../shared/sweeps/expired_locks.ts'
 import { useDatabase } from '../../support/database.ts'
 import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { laws } from '../../support/laws/index.ts'
@@ -177,7 +176,7 @@ describe('a reclaimed job', () => {
     const settings = settingsWith()
     await connection.openBatch(openingOf(expiredLocks, { trigger: 'manual', settings }))
     const [between] = (await connection.script('select clock_timestamp()::text as at')) as { at: string }[]
-    await connection.run(expiredLocks.batch, { ...expiredLocks.args(settings), ...noFloor, limit: 1 })
+    await connection.run(reclaim, { ...reclaimArgs(settings), ...wholeWindow, limit: 1 })
     await connection.commit()
     const [found] = await database().rows(
       `select e.occurred_at > $2::timestamptz as later,

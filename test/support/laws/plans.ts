@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
 import { bind, render } from '../../../shared/sql/statement.ts'
-import { noFloor } from '../../../shared/sweeper/define.ts'
+import { type Arm, type Sweep, wholeWindow } from '../../../shared/sweeper/define.ts'
 import { openingOf } from '../../../shared/sweeper/invocation.ts'
 import type { TestDatabase } from '../database.ts'
 import { insertJobs } from '../jobs.ts'
@@ -17,6 +17,12 @@ interface PlanNode {
   readonly Plans?: readonly PlanNode[]
 }
 
+function armOf(sweep: Sweep): Arm {
+  const [arm] = sweep.arms
+  if (arm === undefined) throw new Error(`${sweep.purpose} takes nothing`)
+  return arm
+}
+
 function nodes(plan: PlanNode): PlanNode[] {
   return [plan, ...(plan.Plans ?? []).flatMap(nodes)]
 }
@@ -25,9 +31,11 @@ function nodes(plan: PlanNode): PlanNode[] {
 async function explain(database: TestDatabase, { sweep }: Subject, mode: 'custom' | 'generic') {
   const connection = await database.connect()
   const settings = settingsWith()
-  const { text, parameters } = render(sweep.batch.fragment, 'taskq')
-  const values = bind(parameters, { ...sweep.args(settings), ...noFloor, limit: 100 })
-  const literals = values.map(value => (typeof value === 'number' ? String(value) : `'${value}'`))
+  const { text, parameters } = render(armOf(sweep).batch.fragment, 'taskq')
+  const values = bind(parameters, { ...sweep.args(settings), ...wholeWindow, limit: 100 })
+  const literals = values.map(value =>
+    typeof value === 'number' || value === null ? String(value) : `'${value}'`,
+  )
   await connection.openBatch(openingOf(sweep, { trigger: 'manual', settings }))
   await connection.script(`set local plan_cache_mode = force_${mode}_plan; prepare deployed as ${text}`)
   const [row] = await connection.script(`explain (format json) execute deployed(${literals.join(', ')})`)
@@ -44,7 +52,7 @@ async function expectOwnIndex(database: TestDatabase, subject: Subject): Promise
     const window = nodes(plan.find(node => node['Subplan Name'] === 'CTE due') ?? { 'Node Type': 'none' })
     expect(window.map(node => node['Node Type'])).toEqual(['Limit', 'LockRows', 'Index Scan'])
     const scan = window.at(-1)
-    expect(scan?.['Index Name']).toBe(subject.sweep.index)
+    expect(scan?.['Index Name']).toBe(armOf(subject.sweep).index)
     // Both bounds of the walk are the index's: a volatile clock would filter the whole population.
     expect(scan?.['Index Cond']).toMatch(/<= statement_timestamp\(\).*ROW\(/)
     // What it found and locked, it finds again by its place: no other index, and no scan.
