@@ -18,7 +18,8 @@ const indexes = () =>
 
 const recorded = async () => {
   const rows = await database.rows<{ version: number }>(
-    'select version from taskq.schema_migrations where not transactional order by version',
+    `select version from taskq.schema_migrations
+     where not transactional and version >= 90 order by version`,
   )
   return rows.map(({ version }) => version)
 }
@@ -207,7 +208,10 @@ describe('prebuild', () => {
 
   it('leaves everything where nothing is migrated yet', async () => {
     await database.rows('drop schema taskq cascade')
-    expect(await prebuilt()).toMatchObject({ applied: [], left: [{}, {}] })
+    const { applied, left } = await prebuilt()
+    expect(applied).toEqual([])
+    const ours = ['0090_jobs_extra.sql', '0092_jobs_colour.sql']
+    expect(left.map(({ file }) => file)).toEqual(expect.arrayContaining(ours))
     expect(await database.rows(`select to_regnamespace('taskq') as made`)).toEqual([{ made: null }])
   })
 

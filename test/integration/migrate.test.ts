@@ -1,18 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { lockName } from '../../shared/core/names.ts'
-import { migrate, migrationStatus } from '../../shared/db/migrate.ts'
+import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
+import { type MigrateOptions, migrate as migrateWith, migrationStatus } from '../../shared/db/migrate.ts'
 import { migrationFile, migrationFiles } from '../../shared/db/migration-files.ts'
 import { openDatabase, type TestDatabase } from '../support/database.ts'
+import { nobody } from '../support/migrating.ts'
 
-const nobody = {
-  installationId: undefined,
-  environment: undefined,
-  deploymentId: undefined,
-  purposes: ['promotion'],
-}
 const file = (version: number, name: string, sql: string) =>
   migrationFile(`${String(version).padStart(4, '0')}_${name}.sql`, sql)
+
+/** Migrates the schema of a connection; builds run on another of the same database. */
+const migrate = (
+  database: TestDatabase,
+  connection: ScriptConnection,
+  options: Omit<MigrateOptions, 'openSecond'>,
+) =>
+  migrateWith(connection, { ...options, openSecond: () => database.connect({ schema: connection.schema }) })
 
 function inDatabase(name: string, check: (database: TestDatabase) => Promise<void>): void {
   it(name, async () => {
@@ -24,9 +28,9 @@ function inDatabase(name: string, check: (database: TestDatabase) => Promise<voi
 describe('migrate', () => {
   inDatabase('makes a second schema beside the first, and does nothing the second time', async database => {
     const connection = await database.connect({ schema: 'taskq_staging' })
-    const first = await migrate(connection, { installation: nobody })
+    const first = await migrate(database, connection, { installation: nobody })
     expect(first.applied).toHaveLength(migrationFiles().length)
-    expect(await migrate(connection, { installation: nobody })).toMatchObject({ applied: [] })
+    expect(await migrate(database, connection, { installation: nobody })).toMatchObject({ applied: [] })
     expect((await migrationStatus(connection)).every(({ appliedAt }) => appliedAt !== null)).toBe(true)
     const [counts] =
       await database.rows(`select (select count(*)::int from taskq_staging.installation) as rows,
@@ -39,7 +43,9 @@ describe('migrate', () => {
     const connections = await Promise.all(
       Array.from({ length: 10 }, () => database.connect({ schema: 'taskq_race' })),
     )
-    const reports = await Promise.all(connections.map(one => migrate(one, { installation: nobody })))
+    const reports = await Promise.all(
+      connections.map(one => migrate(database, one, { installation: nobody })),
+    )
     expect(reports.flatMap(report => report.applied).toSorted()).toEqual(
       reports.flatMap(r => r.applied).toSorted(),
     )
@@ -52,7 +58,7 @@ describe('migrate', () => {
     const connection = await database.connect({ schema: 'taskq_bad' })
     const bad = file(99, 'bad', 'create table {schema}.half (); select 1 / 0')
     const files = [...migrationFiles(), bad]
-    await expect(migrate(connection, { installation: nobody, files })).rejects.toMatchObject({
+    await expect(migrate(database, connection, { installation: nobody, files })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
       message: expect.stringMatching(
         /0099_bad\.sql: statement 2 of 2, line 1 .*: division by zero.*rolled back.*again/,
@@ -66,7 +72,7 @@ describe('migrate', () => {
     const database = await openDatabase()
     const long = 'x'.repeat(90)
     const text = `-- A file.\nselect 1;\n\nselect id,\n  nothing -- ü\nfrom {schema}.jobs where '${long}'`
-    const failing = migrate(await database.connect(), {
+    const failing = migrate(database, await database.connect(), {
       installation: nobody,
       files: [...migrationFiles(), file(99, 'bad', text)],
     })
@@ -80,7 +86,7 @@ describe('migrate', () => {
     const database = await openDatabase()
     const connection = await database.connect()
     const files = migrationFiles().map(each => ({ ...each, checksum: 'other' }))
-    await expect(migrate(connection, { installation: nobody, files })).rejects.toMatchObject({
+    await expect(migrate(database, connection, { installation: nobody, files })).rejects.toMatchObject({
       code: 'MIGRATION_FAILED',
       message: expect.stringContaining('changed after it was applied'),
     })
@@ -91,8 +97,8 @@ describe('migrate', () => {
     const database = await openDatabase()
     const connection = await database.connect()
     const newer = [...migrationFiles(), file(99, 'newer', 'create table {schema}.newer ()')]
-    await migrate(connection, { installation: nobody, files: newer })
-    expect(await migrate(connection, { installation: nobody })).toMatchObject({ applied: [] })
+    await migrate(database, connection, { installation: nobody, files: newer })
+    expect(await migrate(database, connection, { installation: nobody })).toMatchObject({ applied: [] })
     const [row] = await database.rows('select schema_version from taskq.installation')
     expect(row).toEqual({ schema_version: 99 })
     await database.close()
@@ -106,7 +112,9 @@ describe('migrate', () => {
       lockName('migrate', 'taskq'),
     ])
     const connection = await database.connect()
-    await expect(migrate(connection, { installation: nobody, lockWaitMs: 0 })).rejects.toMatchObject({
+    await expect(
+      migrate(database, connection, { installation: nobody, lockWaitMs: 0 }),
+    ).rejects.toMatchObject({
       code: 'MIGRATION_LOCKED',
       message: expect.stringMatching(/backend \d+/),
     })
@@ -117,18 +125,18 @@ describe('migrate', () => {
     const database = await openDatabase()
     const connection = await database.connect({ schema: 'taskq_pins' })
     const [mine, other] = [randomUUID(), randomUUID()]
-    await migrate(connection, {
+    await migrate(database, connection, {
       installation: { ...nobody, installationId: mine, environment: 'production' },
     })
     for (const pins of [{ installationId: other }, { environment: 'staging' }]) {
       const files = [...migrationFiles(), file(99, 'newer', 'create table {schema}.newer ()')]
       const installation = { ...nobody, ...pins }
-      await expect(migrate(connection, { installation, files })).rejects.toMatchObject({
+      await expect(migrate(database, connection, { installation, files })).rejects.toMatchObject({
         code: 'WRONG_TARGET',
       })
     }
     expect(await database.rows(`select to_regclass('taskq_pins.newer') as made`)).toEqual([{ made: null }])
-    const adopt = migrate(connection, { installation: { ...nobody, installationId: other } })
+    const adopt = migrate(database, connection, { installation: { ...nobody, installationId: other } })
     await expect(adopt).rejects.toThrow(`set the prop installationId to "${mine}"`)
     await database.close()
   })
@@ -136,7 +144,7 @@ describe('migrate', () => {
   it('names the environment of an installation that was made by hand', async () => {
     const database = await openDatabase()
     const connection = await database.connect()
-    await migrate(connection, { installation: { ...nobody, environment: 'production' } })
+    await migrate(database, connection, { installation: { ...nobody, environment: 'production' } })
     expect(await database.rows('select environment from taskq.installation')).toEqual([
       { environment: 'production' },
     ])
@@ -152,7 +160,7 @@ describe('migrate', () => {
         where function = 'promotion'`)
       )[0]
     const deploy = (deploymentId: string) =>
-      migrate(connection, { installation: { ...nobody, deploymentId } })
+      migrate(database, connection, { installation: { ...nobody, deploymentId } })
     await deploy('one')
     await database.rows('update taskq.sweep_state set latched_at = now()')
     await deploy('one')

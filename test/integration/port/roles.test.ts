@@ -85,7 +85,10 @@ describe('migrate, as a login that owns its database', () => {
 
   it('makes the roles, which it may assume without having their rights by itself', async () => {
     const { login, own, rolePrefix } = await owner('createrole')
-    const report = await migrate(await login.connect(), { installation: { ...pins, rolePrefix } })
+    const report = await migrate(await login.connect(), {
+      installation: { ...pins, rolePrefix },
+      openSecond: () => login.connect(),
+    })
     expect(report).toMatchObject({ roles: 'settled' })
     await insertJobs(own, scheduledJob({ due: true }), 3)
     const ports = { connect: () => login.connect() }
@@ -100,7 +103,10 @@ describe('migrate, as a login that owns its database', () => {
 
   it('goes without them where it may not make them, and everything runs as before', async () => {
     const { login, own, rolePrefix } = await owner('')
-    const report = await migrate(await login.connect(), { installation: { ...pins, rolePrefix } })
+    const report = await migrate(await login.connect(), {
+      installation: { ...pins, rolePrefix },
+      openSecond: () => login.connect(),
+    })
     expect(report).toMatchObject({ roles: 'skipped', applied: migrationFiles().map(() => expect.anything()) })
     await insertJobs(own, scheduledJob({ due: true }), 3)
     const ports = { connect: () => login.connect() }
@@ -110,7 +116,10 @@ describe('migrate, as a login that owns its database', () => {
   it('gives the grants on roles that an administrator made for it', async () => {
     const { login, own, rolePrefix } = await owner('')
     for (const name of names(rolePrefix)) await own.rows(`create role ${name}`)
-    const report = await migrate(await login.connect(), { installation: { ...pins, rolePrefix } })
+    const report = await migrate(await login.connect(), {
+      installation: { ...pins, rolePrefix },
+      openSecond: () => login.connect(),
+    })
     expect(report).toMatchObject({ roles: 'settled' })
     const member = await makeLogin(own, `in role ${names(rolePrefix)[2]}`)
     ends.push(() => member.drop())
