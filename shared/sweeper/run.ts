@@ -1,4 +1,4 @@
-import type { Connection } from '../sql/connection.ts'
+import type { BatchOpened, Connection } from '../sql/connection.ts'
 import { refuse } from './batch.ts'
 import type { Sweep } from './define.ts'
 import { type Drained, drain } from './drain.ts'
@@ -87,9 +87,32 @@ async function clearBreaker({ sweep, request, plan }: Invocation, connection: Co
   await connection.commit()
 }
 
+/** What is left, counted under a batch's timeouts: a table that somebody has locked is not waited for. */
 async function countRemaining(invocation: Invocation, connection: Connection): Promise<number | null> {
-  // What cannot be counted is unknown, not none, and no reason to fail a run that has done its work.
-  return countEligible(invocation, connection, remainingMax).catch(() => null)
+  try {
+    return await looking(invocation, connection, null, () =>
+      countEligible(invocation, connection, remainingMax),
+    )
+  } catch {
+    // What cannot be counted is unknown, not none, and no reason to fail a run that has done its work.
+    return null
+  }
+}
+
+/** Reads in an attested transaction that is rolled back: whatever it may lock, it writes nothing. */
+async function looking<T>(
+  { plan }: Invocation,
+  connection: Connection,
+  lock: string | null,
+  look: (opened: BatchOpened) => Promise<T>,
+): Promise<T> {
+  try {
+    const opened = await connection.openBatch({ ...plan.opening, lock })
+    refuse(opened, connection)
+    return await look(opened)
+  } finally {
+    await connection.rollback()
+  }
 }
 
 /** What all arms together would take, up to a number. */
@@ -106,29 +129,21 @@ async function countEligible(
   return counted
 }
 
-/** Counts what a run would take, in a transaction that is rolled back: nothing is locked, nothing written. */
+/** Counts what a run would take; nothing is locked, nothing written. */
 async function dryRun(invocation: Invocation, connection: Connection): Promise<DryRunResult> {
-  const { sweep, request, plan } = invocation
-  const opened = await connection.openBatch({ ...plan.opening, lock: null })
-  try {
-    refuse(opened, connection)
-    const eligible = isOff(invocation) ? 0 : await countEligible(invocation, connection, eligibleMax)
-    const { settings, trigger } = request
-    return { function: sweep.purpose, schema: settings.schemaName, trigger, dryRun: true, eligible }
-  } finally {
-    await connection.rollback()
-  }
+  const { sweep, request } = invocation
+  const eligible = await looking(invocation, connection, null, async () =>
+    isOff(invocation) ? 0 : countEligible(invocation, connection, eligibleMax),
+  )
+  const { settings, trigger } = request
+  return { function: sweep.purpose, schema: settings.schemaName, trigger, dryRun: true, eligible }
 }
 
 /** What a deployment asks of each function: connect, attest, lock, look at one page; write nothing. */
 async function smoke(invocation: Invocation, connection: Connection): Promise<RunResult> {
-  const opened = await connection.openBatch(invocation.plan.opening)
-  try {
-    refuse(opened, connection)
+  return looking(invocation, connection, invocation.plan.opening.lock, async opened => {
     await countEligible(invocation, connection, 1)
     const outcome = opened === 'locked' ? 'drained' : 'contended'
     return report(invocation, new Totals(), { outcome, pulses: 0 })
-  } finally {
-    await connection.rollback()
-  }
+  })
 }

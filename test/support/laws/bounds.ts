@@ -29,8 +29,9 @@ export function boundLaws(subject: Subject): void {
       }
       const few = await messages(3)
       expect(await messages(90)).toEqual(few)
-      // State, opening, statement, commit, state, and what remains.
-      expect(few).toEqual(['run', 'openBatch', 'run', 'commit', 'run', 'run', 'close'])
+      // State; opening, statement, commit; state; and what remains.
+      const counting = ['openBatch', 'run', 'rollback']
+      expect(few).toEqual(['run', 'openBatch', 'run', 'commit', 'run', ...counting, 'close'])
     })
 
     law('stops at its batch bound, and says what remains', async database => {
