@@ -13,7 +13,7 @@ export interface Arguments {
 export function readArguments(verb: Verb, argv: readonly string[]): Arguments {
   const { values, positionals } = parsed(verb, argv)
   const missing = verb.words[positionals.length]
-  if (missing !== undefined && values['help'] !== true) {
+  if (missing !== undefined && !missing.startsWith('[') && values['help'] !== true) {
     throw new InvalidInputError('USAGE', missing, `is missing; see "taskq ${verb.name} --help"`)
   }
   const extra = positionals[verb.words.length]

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { InvalidInputError } from '../../shared/core/errors.ts'
 import { readArguments } from './arguments.ts'
 import { type ExitCode, exitCodeOf, exitCodes, knownError } from './exit-code.ts'
 import { overview, verbHelp } from './help.ts'
@@ -8,14 +7,15 @@ import { Output } from './output.ts'
 import { cliEnvironment, cliSettings } from './settings.ts'
 import { watchSignals } from './signals.ts'
 import type { Call, Verb } from './verb.ts'
+import { unknownVerb, verbNamed } from './verb-named.ts'
 import { verbs } from './verbs/index.ts'
 
 /** Where the schema's name is not known yet, it is not what went wrong. */
 let schema = 'taskq'
 
 async function main(argv: readonly string[]): Promise<ExitCode> {
-  const [name = '', ...rest] = argv
-  const output = new Output(rest.includes('--json'))
+  const [name = ''] = argv
+  const output = new Output(argv.includes('--json'))
   if (name === '--help' || name === 'help') {
     output.answer({ json: { verbs: verbs.map(verb => verb.name) }, text: overview(verbs) })
     return exitCodes.done
@@ -25,13 +25,13 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
     output.answer({ json: { version }, text: version })
     return exitCodes.done
   }
+  const verb = verbNamed(verbs, argv)
   try {
-    const verb = verbs.find(each => each.name === name)
-    if (verb === undefined) throw unknownVerb(name)
-    return await perform(verb, rest, output)
+    if (verb === undefined) throw unknownVerb(verbs, argv)
+    return await perform(verb, argv.slice(verb.name.split(' ').length), output)
   } catch (error) {
     const known = knownError(error, schema)
-    output.error(name, known)
+    output.error(verb?.name ?? name, known)
     return exitCodeOf(known)
   }
 }
@@ -57,12 +57,6 @@ async function perform(verb: Verb, argv: readonly string[], output: Output): Pro
 function packageVersion(): string {
   const manifest = readFileSync(join(import.meta.dirname, '../../package.json'), 'utf8')
   return (JSON.parse(manifest) as { version: string }).version
-}
-
-function unknownVerb(name: string): InvalidInputError {
-  const known = verbs.map(verb => verb.name).join(', ')
-  const reason = name === '' ? 'is missing' : `"${name}" is none`
-  return new InvalidInputError('USAGE', 'VERB', `${reason}; there are ${known}; see "taskq --help"`)
 }
 
 // A reader that has seen enough, as `head` has, is no failure.

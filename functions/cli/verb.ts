@@ -13,10 +13,11 @@ export type Flags = Readonly<Record<string, Flag>>
 
 /** One command: what it is called with, what it says of itself, and what it does. */
 export interface Verb {
+  /** One word, or two: `functions enable`. */
   readonly name: string
   /** What becomes true, as one line. */
   readonly summary: string
-  /** The words that it must be given, in order, as the help shows them. */
+  /** The words that it is given, in order, as the help shows them; one in brackets may be left out. */
   readonly words: readonly string[]
   readonly flags: Flags
   readonly run: (call: Call) => Promise<Answer>

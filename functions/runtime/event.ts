@@ -6,12 +6,15 @@ import type { Sweep } from '../../shared/sweeper/define.ts'
 /** What an operator may ask of one invocation; what is absent is as the settings say. */
 export interface ManualEvent {
   readonly trigger: 'manual'
-  /** Who asks, and why: both stand in the log. */
+  /** Who asks, and why: both stand in the log, and in the audit of what is changed beside the rows. */
   readonly requestedBy: string
   readonly reason: string
   readonly maxBatches?: number | undefined
   readonly batchSize?: number | undefined
   readonly maxSeconds?: number | undefined
+  /** Clears the breaker first; whoever asks stands in the audit. */
+  readonly resetBreaker?: boolean | undefined
+  /** Only counts; nothing at all is written then, whatever else is asked. */
   readonly dryRun?: boolean | undefined
 }
 
@@ -31,6 +34,11 @@ const told = (charactersMax: number) =>
       z.regex(/^\P{Cc}*$/u, { error: 'holds a control character' }),
     )
 
+export const requesterCharactersMax = 255
+
+/** Why something is asked for. */
+export const reasonText = told(1000)
+
 /** A number in the range of a setting, so that an event can ask for nothing that a setting could not. */
 const within = (setting: 'sweepDrainBatches' | Sweep['batchSize']) => {
   const { schema, range } = settingsTable[setting]
@@ -40,17 +48,20 @@ const within = (setting: 'sweepDrainBatches' | Sweep['batchSize']) => {
   )
 }
 
+const yesOrNo = z.optional(z.boolean({ error: 'is neither true nor false' }))
+
 const seconds = { error: `is not a whole number 1..${secondsMax}` }
 
 const manual = (sweep: Sweep) =>
   z.strictObject({
     trigger: z.literal('manual'),
-    requestedBy: told(255),
-    reason: told(1000),
+    requestedBy: told(requesterCharactersMax),
+    reason: reasonText,
     maxBatches: within('sweepDrainBatches'),
     batchSize: within(sweep.batchSize),
     maxSeconds: z.optional(z.int(seconds).check(z.minimum(1, seconds), z.maximum(secondsMax, seconds))),
-    dryRun: z.optional(z.boolean({ error: 'is neither true nor false' })),
+    resetBreaker: yesOrNo,
+    dryRun: yesOrNo,
   })
 
 const smoke = z.strictObject({ trigger: z.literal('smoke') })

@@ -9,6 +9,7 @@ import { readEvent, type SweepEvent } from './event.ts'
 import { log } from './log.ts'
 import { countsOf, countsOfError, publishCounts } from './metrics.ts'
 import { environmentSettings, unknownSettings } from './settings.ts'
+import { tellable } from './tellable-error.ts'
 
 /** The client gives up this long after the server should have: then the network is gone. */
 const patienceMs = 2000
@@ -24,20 +25,32 @@ let isFirst = true
  */
 export function sweepHandler(sweep: Sweep) {
   return async (event: unknown, context: LambdaContext): Promise<RunResult | DryRunResult> => {
-    const settings = environmentSettings()
-    if (isFirst) warnOfUnknown(settings)
-    const asked = readEvent(sweep, event)
     try {
-      const result = await untilTerminated(signal =>
-        run(sweep, requestOf(asked, settings), portsOf(sweep, asked, settings, context, signal)),
-      )
-      publishCounts(settings.schemaName, countsOf(result))
-      logResult(settings, asked, result, context)
-      return result
+      const settings = environmentSettings()
+      if (isFirst) warnOfUnknown(settings)
+      return await runFor(sweep, readEvent(sweep, event), settings, context)
     } catch (error) {
-      publishCounts(settings.schemaName, countsOfError(error))
-      throw error
+      throw tellable(error)
     }
+  }
+}
+
+async function runFor(
+  sweep: Sweep,
+  asked: SweepEvent,
+  settings: Settings,
+  context: LambdaContext,
+): Promise<RunResult | DryRunResult> {
+  try {
+    const result = await untilTerminated(signal =>
+      run(sweep, requestOf(asked, settings), portsOf(sweep, asked, settings, context, signal)),
+    )
+    publishCounts(settings.schemaName, countsOf(result))
+    logResult(settings, asked, result, context)
+    return result
+  } catch (error) {
+    publishCounts(settings.schemaName, countsOfError(error))
+    throw error
   }
 }
 
@@ -49,14 +62,17 @@ function warnOfUnknown(settings: Settings): void {
 
 function requestOf(asked: SweepEvent, settings: Settings): RunRequest {
   if (asked.trigger !== 'manual') return { trigger: asked.trigger, settings }
-  const { trigger, maxBatches, batchSize, maxSeconds, dryRun } = asked
+  const { trigger, maxBatches, batchSize, maxSeconds, dryRun, resetBreaker, requestedBy, reason } = asked
   return {
     trigger,
     settings,
+    requestedBy,
+    reason,
     ...(maxBatches !== undefined && { maxBatches }),
     ...(batchSize !== undefined && { batchSize }),
     ...(maxSeconds !== undefined && { maxSeconds }),
     ...(dryRun !== undefined && { dryRun }),
+    ...(resetBreaker !== undefined && { resetBreaker }),
   }
 }
 

@@ -33,7 +33,7 @@ describe('a database that cannot be reached', () => {
     const nobody = `postgres://app:hunter2@127.0.0.1:${await freePort()}/app`
     const deployment = await runHere(nobody, { TASKQ_CONNECT_TIMEOUT: '500ms' })
     const failure = await deployment.failureOf(deployment.start('promotion'))
-    expect(failure).toMatchObject({ errorType: 'TaskQError', code: 'DATABASE_UNREACHABLE' })
+    expect(failure).toMatchObject({ errorType: 'DATABASE_UNREACHABLE', code: 'DATABASE_UNREACHABLE' })
     expect(failure.errorMessage).toMatch(/^no connection to 127\.0\.0\.1:\d+\/app: .*ECONNREFUSED/)
     const lines = await deployment.printed(1)
     expect(lines.map(line => JSON.parse(line))).toMatchObject([{ Schema: 'taskq', DatabaseUnreachable: 1 }])
@@ -106,7 +106,7 @@ describe('a setting', () => {
     const before = await startedAt()
     const failure = await deployment.failureOf(deployment.start('promotion'))
     expect(failure).toMatchObject({
-      errorType: 'InvalidInputError',
+      errorType: 'SETTING_INVALID',
       code: 'SETTING_INVALID',
       errorMessage: expect.stringMatching(/^TASKQ_LOCK_LEASE: "60" is not a duration with its unit/),
     })

@@ -176,7 +176,7 @@ describe('nothing is written', () => {
       batchSize: 0,
     })
     expect(await deployment.failureOf(asked)).toMatchObject({
-      errorType: 'InvalidInputError',
+      errorType: 'EVENT_INVALID',
       code: 'EVENT_INVALID',
       errorMessage: 'batchSize: is not a whole number 1..10000',
     })
@@ -205,7 +205,7 @@ describe('nothing is written', () => {
   test.each(sweeps.map(({ purpose }) => purpose))('by %s into another installation', async purpose => {
     const before = await everything()
     const failure = await inAnotherInstallation(() => deployment.failureOf(deployment.start(purpose)))
-    expect(failure).toMatchObject({ errorType: 'WrongTargetError', code: 'WRONG_TARGET' })
+    expect(failure).toMatchObject({ errorType: 'WRONG_TARGET', code: 'WRONG_TARGET' })
     expect(await everything()).toEqual(before)
   })
 })

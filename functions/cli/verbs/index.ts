@@ -1,6 +1,8 @@
 import type { Verb } from '../verb.ts'
 import { enqueueVerb } from './enqueue.ts'
+import { functionsVerbs } from './functions.ts'
 import { migrateVerb } from './migrate.ts'
+import { quarantineVerbs } from './quarantine.ts'
 import { runVerb } from './run.ts'
 import { statusVerb } from './status.ts'
 import { syncVerb } from './sync.ts'
@@ -14,4 +16,6 @@ export const verbs: readonly Verb[] = [
   runVerb,
   enqueueVerb,
   statusVerb,
+  ...functionsVerbs,
+  ...quarantineVerbs,
 ]

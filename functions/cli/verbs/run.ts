@@ -1,15 +1,15 @@
-import { InvalidInputError } from '../../../shared/core/errors.ts'
-import { settingsTable } from '../../../shared/core/settings.ts'
 import type { Sweep } from '../../../shared/sweeper/define.ts'
 import type { RunPorts, RunRequest } from '../../../shared/sweeper/ports.ts'
 import type { DryRunResult, RunResult } from '../../../shared/sweeper/result.ts'
-import { remainingMax, run } from '../../../shared/sweeper/run.ts'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { run } from '../../../shared/sweeper/run.ts'
 import { nowMs, sleepUntilStopped } from '../../runtime/budget.ts'
 import type { Answer } from '../answer.ts'
 import { wholeNumberFlag } from '../arguments.ts'
+import { describeResult, some } from '../describe-result.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openDatabase } from '../open-database.ts'
+import { operatorOf, reasonFlag } from '../operator.ts'
+import { bySetting, sweepNamed } from '../sweep-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 import { watchBatches } from './watch-batches.ts'
 
@@ -26,6 +26,8 @@ export const runVerb: Verb = {
     'batch-size': { value: 'N', doc: 'rows that one batch may touch' },
     'max-seconds': { value: 'N', doc: 'begin no batch after so long' },
     'dry-run': { doc: 'only count what would be taken; write nothing' },
+    'reset-breaker': { doc: 'clear the breaker first' },
+    reason: reasonFlag,
   },
   run: async call => {
     const sweep = sweepNamed(call.words[0] ?? '')
@@ -34,34 +36,22 @@ export const runVerb: Verb = {
   },
 }
 
-function sweepNamed(name: string): Sweep {
-  const found = sweeps.find(sweep => sweep.purpose === name)
-  if (found !== undefined) return found
-  const known = sweeps.map(sweep => sweep.purpose).join(', ')
-  throw new InvalidInputError('USAGE', 'FUNCTION', `"${name}" is none; there are ${known}`)
-}
-
 function requestOf(sweep: Sweep, call: Call): RunRequest {
   const maxBatches = bySetting(call, 'max-batches', 'sweepDrainBatches')
   const batchSize = bySetting(call, 'batch-size', sweep.batchSize)
   const maxSeconds = wholeNumberFlag('max-seconds', call.text('max-seconds'), 1, secondsMax)
+  const { principal, reason } = operatorOf(call)
   return {
     trigger: 'manual',
     settings: call.settings,
+    requestedBy: principal,
+    ...(reason !== null && { reason }),
     ...(maxBatches !== undefined && { maxBatches }),
     ...(batchSize !== undefined && { batchSize }),
     ...(maxSeconds !== undefined && { maxSeconds }),
     ...(call.has('dry-run') && { dryRun: true }),
+    ...(call.has('reset-breaker') && { resetBreaker: true }),
   }
-}
-
-/** A flag that stands for a setting has the setting's range. */
-function bySetting(call: Call, flag: string, setting: 'sweepDrainBatches' | Sweep['batchSize']) {
-  const text = call.text(flag)
-  if (text === undefined) return undefined
-  const read = settingsTable[setting].schema.safeParse(text)
-  if (read.success) return read.data
-  throw new InvalidInputError('USAGE', `--${flag}`, read.error.issues[0]?.message ?? 'is wrong')
 }
 
 function portsOf(sweep: Sweep, { settings, signal, output }: Call): RunPorts {
@@ -83,25 +73,7 @@ function portsOf(sweep: Sweep, { settings, signal, output }: Call): RunPorts {
 
 /** The object is the one that the Lambda returns. */
 function answerOf(result: RunResult | DryRunResult): Answer {
-  if ('dryRun' in result) {
-    return { json: result, text: `${result.function} would take ${some(result.eligible, 'row')}` }
-  }
-  const exitCode = result.outcome === 'aborted' ? exitCodes.failed : exitCodes.done
-  return { json: result, text: describe(result), exitCode }
-}
-
-const count = (rows: number) => rows.toLocaleString('en-US')
-const some = (rows: number, noun: string, ending = 's') => `${count(rows)} ${noun}${rows === 1 ? '' : ending}`
-
-function describe(result: RunResult): string {
-  const { outcome, rows, batches, batchSize, durationMs, longestBatchMs, remaining } = result
-  const ways = Object.entries(result.byDisposition ?? {}).map(([way, moved]) => `${count(moved)} ${way}`)
-  const least = remaining === remainingMax ? 'at least ' : ''
-  const left = remaining === null ? '' : `; ${least}${count(remaining)} left`
-  const work = `${some(rows, 'row')} in ${some(batches, 'batch', 'es')}`
-  return [
-    `${result.function} ${outcome}: ${work} of at most ${batchSize}${left}`,
-    `  ${(durationMs / 1000).toFixed(2)} s, the longest batch ${longestBatchMs.toFixed(1)} ms`,
-    ...(ways.length > 0 ? [`  ${ways.join(', ')}`] : []),
-  ].join('\n')
+  const isAborted = 'outcome' in result && result.outcome === 'aborted'
+  const exitCode = isAborted ? exitCodes.failed : exitCodes.done
+  return { json: result, text: describeResult(result), exitCode }
 }

@@ -27,6 +27,8 @@ describe('an event is accepted', () => {
       { ...byHand, maxBatches: 1, batchSize: 10_000, maxSeconds: 900, dryRun: true },
       'itself',
     ],
+    ['by hand, with a reset', { ...byHand, resetBreaker: true }, 'itself'],
+    ['by hand, without one', { ...byHand, resetBreaker: false, dryRun: false }, 'itself'],
     ['by hand, in any language', { ...byHand, requestedBy: 'Ada Łovelace', reason: '残り' }, 'itself'],
   ])('%s', (_, event, expected) => {
     expect(readEvent(promotion, event)).toEqual(expected === 'itself' ? event : expected)
@@ -64,7 +66,9 @@ describe('an event is refused by the name of what is wrong in it', () => {
     ['no time', { ...byHand, maxSeconds: 0 }, 'maxSeconds'],
     ['perhaps a dry run', { ...byHand, dryRun: 'yes' }, 'dryRun'],
     ['a misspelt member', { ...byHand, batchsize: 1 }, 'batchsize'],
-    ['what is not built yet', { ...byHand, resetBreaker: true }, 'resetBreaker'],
+    ['perhaps a reset', { ...byHand, resetBreaker: 1 }, 'resetBreaker'],
+    ['a smoke event that resets', { trigger: 'smoke', resetBreaker: true }, 'resetBreaker'],
+    ['a principal of its own', { ...byHand, principal: 'bob' }, 'principal'],
   ])('%s', (_, event, field) => {
     const refused = errorOf(() => readEvent(promotion, event))
     expect(isTaskQError(refused) && { code: refused.code, field: refused.field }).toEqual({

@@ -1,0 +1,22 @@
+import { InvalidInputError } from '../../shared/core/errors.ts'
+import { settingsTable } from '../../shared/core/settings.ts'
+import type { Sweep } from '../../shared/sweeper/define.ts'
+import { sweeps } from '../../shared/sweeps/index.ts'
+import type { Call } from './verb.ts'
+
+/** The scheduled function that a word names. */
+export function sweepNamed(name: string): Sweep {
+  const found = sweeps.find(sweep => sweep.purpose === name)
+  if (found !== undefined) return found
+  const known = sweeps.map(sweep => sweep.purpose).join(', ')
+  throw new InvalidInputError('USAGE', 'FUNCTION', `"${name}" is none; there are ${known}`)
+}
+
+/** The number of a flag that stands for a setting, in that setting's range. */
+export function bySetting(call: Call, flag: string, setting: 'sweepDrainBatches' | Sweep['batchSize']) {
+  const text = call.text(flag)
+  if (text === undefined) return undefined
+  const read = settingsTable[setting].schema.safeParse(text)
+  if (read.success) return read.data
+  throw new InvalidInputError('USAGE', `--${flag}`, read.error.issues[0]?.message ?? 'is wrong')
+}
