@@ -1,0 +1,89 @@
+import { arg, type Fragment, type Statement, schema, sql, statement } from '../sql/statement.ts'
+import { float8, int4, jsonb, type PgType } from '../sql/types.ts'
+
+/** One thing that is read at a moment: its metric is published under its name, and documented from here. */
+export interface Gauge {
+  /** The metric's name. */
+  readonly name: string
+  readonly unit: 'Count' | 'Seconds'
+  /** What it says, as a phrase; the page of all gauges is made of these. */
+  readonly doc: string
+  /** Published whatever it reads, so that its silence says something; every other only when not zero. */
+  readonly always?: true
+  /** It asks the server about its sessions, of which a login sees its own; the role that it assumes none. */
+  readonly asLogin?: true
+  readonly statement: Statement<Reading, GaugeArgs>
+}
+
+/** What a gauge answers. */
+export interface Reading {
+  /** Null where there is nothing to measure, or it cannot be known. */
+  value: number | null
+  /** Of what it is the sum or the maximum, the worst first. */
+  worst: Readonly<Record<string, unknown>>[]
+}
+
+/** What the statements of gauges may ask for; each takes what it needs. */
+export interface GaugeArgs {
+  /** A count goes no further, in each queue. */
+  readonly max: number
+  /** The functions that should run, and after how many seconds without a success each is stale. */
+  readonly functions: readonly string[]
+  readonly staleAfterSeconds: readonly number[]
+}
+
+/** A count goes no further: beyond it the answer is "many", and reading on would cost what a sweep costs. */
+export const countMax = 10_000
+/** A line of the log stays short. */
+const worstMax = 50
+
+/** The bound of a count. */
+export const bound = arg('max', int4)
+
+/**
+ * A gauge's statement, from steps whose last, `found`, holds a row for each thing that is told of, its columns
+ * named as the log shall name them.
+ */
+export function gaugeOf<Args>(
+  name: string,
+  steps: Fragment<Args>,
+  { value, worstFirst }: { readonly value: Fragment<unknown>; readonly worstFirst: Fragment<unknown> },
+): Statement<Reading, Args> {
+  const fragment = sql`${steps}
+  select (select (${value})::float8 from found) as value, coalesce((
+      select jsonb_agg(to_jsonb(worst) order by ${worstFirst})
+      from (select * from found order by ${worstFirst} limit ${arg('worstMax', int4)}) as worst
+    ), '[]') as worst`
+  const columns = { value: float8.orNull, worst: jsonb as PgType<unknown> as PgType<Reading['worst']> }
+  return statement(name, columns, fragment as Fragment<Args>)
+}
+
+/** The arguments of all gauges. */
+export function gaugeArgs(given: Omit<GaugeArgs, 'max'>): GaugeArgs & { readonly worstMax: number } {
+  return { ...given, max: countMax, worstMax }
+}
+
+/**
+ * Seconds since an instant, by the database's clock; null of null. One that lies ahead is 0 s ago, and one
+ * before ten years ten years: `infinity`, which a job inserted by hand may hold, has no age, and servers
+ * before 17 raise an error where it is subtracted.
+ */
+export function ageOf(instant: Fragment<unknown>) {
+  return sql`case when ${instant} is not null then round(extract(epoch from statement_timestamp()
+      - least(greatest(${instant}, statement_timestamp() - interval '10 years'), statement_timestamp())), 3)
+    end::float8`
+}
+
+/**
+ * `name (queue)`: the queues of the jobs that hold to an index's predicate, and at last a null. It hops from
+ * one queue's first entry to the next one's, however many jobs each has. A step of `with recursive`.
+ */
+export function queuesOf(name: Fragment<unknown>, holds: Fragment<unknown>) {
+  return sql`${name} as (
+    (select j.queue from ${schema}.jobs j where ${holds} order by j.queue limit 1)
+    union all
+    select (
+      select j.queue from ${schema}.jobs j where ${holds} and j.queue > ${name}.queue order by j.queue limit 1)
+    from ${name} where ${name}.queue is not null
+  )`
+}

@@ -1,0 +1,22 @@
+import type { Gauge } from '../gauge.ts'
+import { backlogGauges } from './backlog.ts'
+import { databaseGauges } from './database.ts'
+import { feedGauges } from './feed.ts'
+import { functionGauges } from './functions.ts'
+import { runningGauges } from './running.ts'
+
+/** Every gauge, in the order in which they are read: first what a silence of the watcher would hide. */
+export const gauges: readonly Gauge[] = [
+  ...functionGauges,
+  ...backlogGauges,
+  ...runningGauges,
+  ...databaseGauges,
+  ...feedGauges,
+]
+
+/** Counts the gauges that could not be read; no statement asks for it. */
+export const gaugeReadFailed = {
+  name: 'GaugeReadFailed',
+  unit: 'Count',
+  doc: 'gauges that could not be read in this run, and are absent from it',
+} as const satisfies Omit<Gauge, 'statement'>
