@@ -5,7 +5,7 @@ import { expiredLocks } from '../../../shared/sweeps/expired_locks.ts'
 import { promotion } from '../../../shared/sweeps/promotion.ts'
 import { openDatabase, type TestDatabase } from '../../support/database.ts'
 import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
-import { settingsWith, sweepOnce } from '../../support/sweeping.ts'
+import { settingsWith, sweepOnce, watched } from '../../support/sweeping.ts'
 import { anything, workerOn } from '../../support/working.ts'
 
 const cases = [
@@ -148,6 +148,26 @@ describe('what is no bad row but a fault', () => {
       expect(await setAside(database, 'promotion')).toEqual([])
     }))
 })
+
+it('blames the row that failed, and none that stood beside it when it was looked for', () =>
+  withBadRows(raises, async database => {
+    const [first, good, last] = await insertJobs(database, scheduledJob({ due: true }), 3)
+    await spoil(database, [first, last])
+    const holder = await database.client()
+    await holder.query('begin')
+    await holder.query('select from taskq.jobs where id = $1 for update', [first])
+    let statements = 0
+    // State, the window of two that fails, whose turn it is: then the bad row before that one is set free.
+    const onStep = async (step: string) => {
+      if (step === 'run' && ++statements === 4) await holder.query('commit')
+    }
+    const connect = async () => watched(await database.connect(), onStep)
+    const settings = { eventWriterBatchSize: 2 }
+    const { quarantined } = await sweepOnce(database, promotion, { settings, ports: { connect } })
+    expect(statements).toBeGreaterThan(4)
+    expect(quarantined?.toSorted()).toEqual([first, last].toSorted())
+    expect(await database.rows(`select id from taskq.jobs where status = 'pending'`)).toEqual([{ id: good }])
+  }))
 
 it('an empty claim’s repair leaves alone what was set aside, and does the rest', () =>
   withBadRows(raises, async database => {
