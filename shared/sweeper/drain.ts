@@ -42,6 +42,7 @@ export async function drain(
   const faults: unknown[] = []
   for (const arm of sweep.arms) {
     try {
+      await revive(session)
       const drained = await new ArmDrain(sweep, arm, session, plan, totals).run()
       if (isOver(drained.outcome)) return faults.length > 0 ? rethrow(faults[0]) : drained
       if (drained.outcome !== 'drained' && worst.outcome !== 'aborted') worst = drained
