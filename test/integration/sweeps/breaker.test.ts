@@ -105,6 +105,21 @@ describe('a breaker', () => {
     expect(await breaker()).toMatchObject({ is_latched: true })
   })
 
+  it('spans four starts of its function at least, however short its window', async () => {
+    const ago = (seconds: number) =>
+      database().rows(`update taskq.sweep_state set first_abort_at = now() - interval '${seconds} seconds'`)
+    const settings = { ...short, sweepBreakerWindowSecs: 1 }
+    await isSlow(true)
+    await run({ settings })
+    await ago(230)
+    await run({ settings })
+    expect(await breaker()).toMatchObject({ aborts: 2 })
+    await ago(250)
+    await run({ settings })
+    expect(await breaker()).toMatchObject({ aborts: 1 })
+    await isSlow(false)
+  })
+
   it('does not count batches that somebody made larger than configured', async () => {
     await isSlow(true)
     for (const _ of Array(4)) {
@@ -142,6 +157,15 @@ describe('a latch', () => {
       detail ? 'latched_at' as tells from taskq.operator_audit`)
     const told = { principal: 'ada', reason: 'a larger instance', tells: true }
     expect(audit).toEqual([{ ...told, action: 'reset_breaker', target: 'promotion' }])
+  })
+
+  it('is cleared with its count: the next abort is the first again', async () => {
+    await insertJobs(database(), due, 5)
+    await isSlow(true)
+    const request = { resetBreaker: true, requestedBy: 'ada' }
+    expect(await run({ request })).toMatchObject({ outcome: 'aborted', degraded: false })
+    await isSlow(false)
+    expect(await breaker()).toEqual({ aborts: 1, has_first: true, is_latched: false })
   })
 
   it.each([

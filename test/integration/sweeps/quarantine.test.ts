@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { RunResult } from '../../../shared/sweeper/result.ts'
 import { setAsideMax } from '../../../shared/sweeper/set-aside.ts'
 import { deadlineExceeded } from '../../../shared/sweeps/deadline_exceeded.ts'
 import { expiredLocks } from '../../../shared/sweeps/expired_locks.ts'
@@ -136,7 +137,11 @@ describe('what is no bad row but a fault', () => {
         select 'promotion', gen_random_uuid(), now() + interval '1 day' from generate_series(1, ${setAsideMax.function - 1})`)
       const ids = await insertJobs(database, scheduledJob({ due: true }), 4)
       await spoil(database, ids.slice(1, 3))
-      await expect(sweepOnce(database, promotion)).rejects.toThrow('this row is bad')
+      const told: RunResult[] = []
+      const ports = { interrupted: (done: RunResult) => void told.push(done) }
+      await expect(sweepOnce(database, promotion, { ports })).rejects.toThrow('this row is bad')
+      // One of the two had room; the other is where it stopped.
+      expect(told[0]?.quarantined).toHaveLength(1)
       expect(await setAside(database, 'promotion')).toHaveLength(setAsideMax.function)
     }))
 
@@ -182,6 +187,15 @@ it('an empty claim’s repair leaves alone what was set aside, and does the rest
     await worker.stop()
     expect((await worker.health()).repairErrors).toBe(0)
   }))
+
+it('is no matter of another function, which takes the row', async () => {
+  const database = await openDatabase()
+  const [id] = await insertJobs(database, scheduledJob({ due: true }))
+  await database.rows(`insert into taskq.sweep_quarantine (function, row_key, until)
+    values ('expired_locks', '${id}', now() + interval '1 hour')`)
+  expect(await sweepOnce(database, promotion)).toMatchObject({ rows: 1 })
+  await database.close()
+})
 
 it('a dry run and a report of what remains count without what was set aside', () =>
   withBadRows(raises, async database => {
