@@ -1,9 +1,10 @@
-import { CfnOutput, Duration, Fn, Stack } from 'aws-cdk-lib'
+import { CfnOutput, Duration, Fn, Stack, Token } from 'aws-cdk-lib'
 import type { Connections, IConnectable } from 'aws-cdk-lib/aws-ec2'
 import type { IGrantable } from 'aws-cdk-lib/aws-iam'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { NodejsFunction } from 'aws-cdk-lib/aws-lambda-nodejs'
 import { Construct } from 'constructs'
+import { functionNames } from '../shared/core/function-names.ts'
 import { Access } from './access.ts'
 import { databaseSecretsOf } from './database-secrets.ts'
 import type { Smoke } from './deploy-order.ts'
@@ -58,8 +59,9 @@ export class TaskQ extends Construct implements IConnectable {
     this.#access = new Access({ said, secrets, stack: Stack.of(this), needed })
     this.#workers = new Workers(this.#access, settings, ready)
     const names = Object.entries(all).map(([name, made]) => [name, made.functionName])
-    new CfnOutput(this, 'FunctionNames', {
-      description: 'The name of each function, by what it is for',
+    const schema = Token.isUnresolved(pins.schemaName) ? undefined : pins.schemaName
+    new CfnOutput(this, functionNames.outputId, {
+      description: functionNames.describe(schema),
       value: Stack.of(this).toJsonString(Object.fromEntries(names)),
     })
   }

@@ -7,6 +7,7 @@ import { LocalSandbox, type OnLine } from './local-sandbox.ts'
 import type { LocalRule, LocalStack } from './local-stack.ts'
 import { ruleSchedule } from './schedule-expression.ts'
 import { serveSecrets } from './secrets-endpoint.ts'
+import { serveStacks } from './stacks-endpoint.ts'
 
 export interface CloudOptions {
   readonly stack: LocalStack
@@ -44,8 +45,11 @@ export class LocalCloud {
 
   static async start(options: CloudOptions): Promise<LocalCloud> {
     const cloud = new LocalCloud(options)
+    const { scope, outputs } = options.stack
+    const { stackName } = scope
     cloud.#endpoints = {
       AWS_ENDPOINT_URL_SECRETS_MANAGER: await serveSecrets(options.secrets),
+      AWS_ENDPOINT_URL_CLOUDFORMATION: await serveStacks({ [stackName]: outputs }),
       AWS_ENDPOINT_URL_LAMBDA: await serveInvocations((name, event) => {
         const definition = cloud.#named(name)
         return definition && cloud.invoke(definition, event)
@@ -167,11 +171,23 @@ export class LocalCloud {
     return sandbox
   }
 
-  #environmentOf(definition: LocalFunction): Record<string, string> {
+  /** What reaches this cloud and no other, as AWS' clients read it from an environment. */
+  get environment(): Record<string, string> {
     const { region } = this.#options.stack.scope
     const addresses = Object.entries(this.#endpoints).map(([name, { url }]) => [name, url])
     return {
       AWS_REGION: region,
+      // No account answers to these: whatever would reach for one fails instead of finding the user's own.
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+      ...Object.fromEntries(addresses),
+    }
+  }
+
+  #environmentOf(definition: LocalFunction): Record<string, string> {
+    const { region } = this.#options.stack.scope
+    return {
+      ...this.environment,
       AWS_DEFAULT_REGION: region,
       AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x',
       AWS_LAMBDA_FUNCTION_NAME: definition.name,
@@ -182,10 +198,6 @@ export class LocalCloud {
       AWS_LAMBDA_LOG_STREAM_NAME: 'local',
       LAMBDA_TASK_ROOT: definition.folder,
       TZ: ':UTC',
-      // No account answers to these: whatever would reach for one fails instead of finding the user's own.
-      AWS_ACCESS_KEY_ID: 'local',
-      AWS_SECRET_ACCESS_KEY: 'local',
-      ...Object.fromEntries(addresses),
       ...definition.environment,
     }
   }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { functionNames } from '../../shared/core/function-names.ts'
 import { type DeployStep, readSteps } from './deploy-steps.ts'
 import { evaluateText, physicalName, type Resource, type Scope, TemplateRefusal } from './intrinsics.ts'
 import { type LocalFunction, readFunctions, resourcesOf } from './local-functions.ts'
+import type { StackOutput } from './stacks-endpoint.ts'
 
 export interface LocalRule {
   readonly name: string
@@ -16,7 +18,9 @@ export interface LocalStack {
   readonly scope: Scope
   /** By ARN, as rules and triggers name them. */
   readonly functions: ReadonlyMap<string, LocalFunction>
-  /** Their physical names by what they are for: the stack's own output. */
+  /** Its outputs that name the functions of a queue. */
+  readonly outputs: readonly StackOutput[]
+  /** The physical names by what they are for, as the first of those outputs has them. */
   readonly names: Readonly<Record<string, string>>
   readonly rules: readonly LocalRule[]
   /** What a deployment invokes, in its order. */
@@ -30,7 +34,7 @@ export interface StackPlace {
 
 interface Template {
   readonly Resources: Readonly<Record<string, Resource>>
-  readonly Outputs?: Readonly<Record<string, { Value: unknown }>>
+  readonly Outputs?: Readonly<Record<string, { Value: unknown; Description?: string }>>
 }
 
 interface Manifest {
@@ -55,15 +59,20 @@ export function readStack(folder: string, place: StackPlace): LocalStack {
     assetFolders(folder, each.properties?.['file'] ?? ''),
   )
   const functions = readFunctions(scope, new Map(assets))
-  const names = readNames(template, scope)
-  return { scope, functions, names, rules: readRules(scope), steps: readSteps(scope, functions) }
+  const outputs = readOutputs(template, scope)
+  const [first] = outputs
+  if (first === undefined) throw new TemplateRefusal(`${scope.stackName}: it has no output FunctionNames`)
+  const names = JSON.parse(first.value) as Record<string, string>
+  return { scope, functions, outputs, names, rules: readRules(scope), steps: readSteps(scope, functions) }
 }
 
-/** The output that says, as JSON, which function is for what. */
-function readNames({ Outputs = {} }: Template, scope: Scope): Readonly<Record<string, string>> {
-  const output = Object.entries(Outputs).find(([id]) => /FunctionNames/.test(id))
-  if (output === undefined) throw new TemplateRefusal(`${scope.stackName}: it has no output FunctionNames`)
-  return JSON.parse(evaluateText(output[1].Value, scope, output[0])) as Record<string, string>
+/** The outputs that say, as JSON, which function is for what. */
+function readOutputs({ Outputs = {} }: Template, scope: Scope): StackOutput[] {
+  return Object.entries(Outputs)
+    .filter(([key]) => functionNames.isKey(key))
+    .map(([key, { Value, Description: description = '' }]) => {
+      return { key, value: evaluateText(Value, scope, key), description }
+    })
 }
 
 const readJson = <T>(file: string) => JSON.parse(readFileSync(file, 'utf8')) as T

@@ -1,8 +1,10 @@
 /** Every code that a {@link TaskQError} can carry: stable, closed, and what callers should compare. */
 export const errorCodes = [
   'ACTOR_UNKNOWN',
+  'CLOUD_REFUSED',
   'DATABASE_UNREACHABLE',
   'EVENT_INVALID',
+  'FUNCTION_FAILED',
   'IDEMPOTENCY_CONFLICT',
   'INTERNAL',
   'LOCK_TIMEOUT',
@@ -14,6 +16,7 @@ export const errorCodes = [
   'PAYLOAD_TOO_LARGE',
   'PERMISSION_DENIED',
   'SETTING_INVALID',
+  'STACK_UNKNOWN',
   'STATEMENT_TIMEOUT',
   'TEXT_INVALID',
   'USAGE',

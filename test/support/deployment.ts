@@ -17,6 +17,8 @@ export interface Deployment {
   deploy(): Promise<void>
   /** Writes another secret; who has read the last one has not read this. */
   setSecret(text: string): void
+  /** What the command needs of its environment to reach this cloud. */
+  readonly environment: Readonly<Record<string, string>>
   stop(): Promise<void>
 }
 
@@ -54,6 +56,7 @@ export async function runDeployment(
     invoke,
     start: purpose => invoke(purpose, cloud.scheduledEvent(cloud.functionOf(purpose))),
     deploy: () => cloud.deploy(),
+    environment: cloud.environment,
     setSecret: text => {
       secrets[secretArn] = text
     },

@@ -1,4 +1,5 @@
 import type { Verb } from '../verb.ts'
+import { drainVerb } from './drain.ts'
 import { enqueueVerb } from './enqueue.ts'
 import { functionsVerbs } from './functions.ts'
 import { migrateVerb } from './migrate.ts'
@@ -14,6 +15,7 @@ export const verbs: readonly Verb[] = [
   migrateVerb,
   syncVerb,
   runVerb,
+  drainVerb,
   enqueueVerb,
   statusVerb,
   ...functionsVerbs,

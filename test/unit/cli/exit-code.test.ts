@@ -7,8 +7,10 @@ const exitOf = (error: unknown) => exitCodeOf(knownError(error, 'taskq'))
 describe('a failure ends with the exit code of its kind', () => {
   test.each([
     ['ACTOR_UNKNOWN', 1],
+    ['CLOUD_REFUSED', 1],
     ['DATABASE_UNREACHABLE', 3],
     ['EVENT_INVALID', 2],
+    ['FUNCTION_FAILED', 1],
     ['IDEMPOTENCY_CONFLICT', 1],
     ['INTERNAL', 1],
     ['LOCK_TIMEOUT', 1],
@@ -19,6 +21,7 @@ describe('a failure ends with the exit code of its kind', () => {
     ['PAYLOAD_INVALID', 2],
     ['PAYLOAD_TOO_LARGE', 2],
     ['SETTING_INVALID', 2],
+    ['STACK_UNKNOWN', 1],
     ['STATEMENT_TIMEOUT', 1],
     ['PERMISSION_DENIED', 1],
     ['TEXT_INVALID', 2],
@@ -29,7 +32,7 @@ describe('a failure ends with the exit code of its kind', () => {
   })
 
   test('and every code has one that somebody chose', () => {
-    expect(errorCodes).toHaveLength(18)
+    expect(errorCodes).toHaveLength(21)
   })
 })
 
