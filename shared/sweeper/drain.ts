@@ -117,7 +117,8 @@ class ArmDrain {
     const { nowMs } = this.#plan
     const begunMs = nowMs()
     const hasWorked = this.#totals.batches > 0
-    this.#isOpen ||= await open(connection, this.#plan, hasWorked)
+    // A statement that the client gave up may hold the lock until the server ends it, too.
+    this.#isOpen ||= await open(connection, this.#plan, hasWorked || this.#narrowing.isNarrowed)
     if (!this.#isOpen) return { outcome: hasWorked ? 'handed_over' : 'contended' }
     if (this.#narrowing.isAlone) await this.#nameSuspect()
     const [batch] = await connection.run(this.#arm.batch, { ...this.#plan.args, ...this.#window })

@@ -117,6 +117,18 @@ describe.each(cases)('$sweep.purpose', ({ sweep, due }) => {
     }))
 })
 
+it('goes on over a new connection where the client gave a statement up and lost its own', () =>
+  withBadRows(hangs, async database => {
+    const ids = await insertJobs(database, scheduledJob({ due: true }), 20)
+    await spoil(database, [ids[7]])
+    await database.rows('update taskq.sweep_state set latched_at = now()')
+    const settings = { eventWriterBatchSize: 40, eventWriterStatementTimeoutMs: 300 }
+    const connect = () => database.connect({ queryTimeoutMs: 150 })
+    const sleep = (ms: number) => database.rows('select pg_sleep($1)', [ms / 1000]).then(() => undefined)
+    const result = await sweepOnce(database, promotion, { settings, ports: { connect, sleep } })
+    expect(result).toMatchObject({ outcome: 'drained', rows: 19, quarantined: [ids[7]] })
+  }))
+
 describe('what is no bad row but a fault', () => {
   it(`is thrown after ${setAsideMax.run} rows of a run, and what was done stays`, () =>
     withBadRows(raises, async database => {
