@@ -24,7 +24,7 @@ export type Drained = (RunResult | DryRunResult) & { readonly calls: number }
  */
 export const callSeconds = 45
 
-/** So many calls in a row that did nothing leave the rest to whoever has the lock; and the wait between two. */
+/** So many calls in a row that did nothing leave the rest to whoever has the lock; and the wait between. */
 const idle = { callsMax: 5, pauseMs: 2000 }
 
 /** After these there is nothing to follow. */
