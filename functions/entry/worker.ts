@@ -18,10 +18,18 @@ export {
   NonRetryableError,
   type RunnableActor,
 } from '../../shared/client/handler.ts'
+export type {
+  FeedStatus,
+  FunctionStatus,
+  QueueStatus,
+  SnapshotStatus,
+  Status,
+  WorkerStatus,
+} from '../../shared/core/status.ts'
 export { JobStopped, type StopCause } from '../../shared/worker/job-stopped.ts'
 export type { WorkerOptions } from '../../shared/worker/options.ts'
 export type { InvocationSummary, RunningWorker } from '../../shared/worker/start-worker.ts'
-export type { WorkerHealth } from '../../shared/worker/worker-health.ts'
+export type { WorkerHealth, WorkerVitals } from '../../shared/worker/worker-health.ts'
 export type { Trouble }
 
 /** What both forms of a worker may be given besides their work. */
@@ -52,7 +60,10 @@ export async function runWorker(options: RunWorkerOptions): Promise<RunningWorke
   checkWiring(options)
   const settings = options.settings ?? environmentSettings()
   const place = { hostname: hostname(), name: `${hostname()}:${process.pid}` }
-  const worker = startWorker(workerPorts(settings, options.report), settings, options, place)
+  // A chunk of its own, read when somebody asks for the health.
+  const readStatus = async () => (await import('../runtime/queue-status.ts')).queueStatus(settings)
+  const ports = { ...workerPorts(settings, options.report), readStatus }
+  const worker = startWorker(ports, settings, options, place)
   // How it ended is for whoever awaits `done`.
   const stop = () => void worker.stop().catch(() => undefined)
   if (options.signal?.aborted) stop()

@@ -1,5 +1,6 @@
 import type { Settings } from '../core/read-settings.ts'
 import { newPace } from './claimer.ts'
+import { Health, type HealthPorts } from './health.ts'
 import { checkOptions, newIdentity, type WorkerOptions } from './options.ts'
 import { type WorkerPorts, withSafeReport } from './ports.ts'
 import type { SettledAs } from './settler.ts'
@@ -9,8 +10,15 @@ import type { WorkerHealth } from './worker-health.ts'
 
 /** A long-lived worker. */
 export interface RunningWorker {
-  /** How it is at this moment; asks nobody. */
-  health(): WorkerHealth
+  /**
+   * How the queue is, as `taskq status` prints it, and this worker. It asks the database, on a connection of
+   * its own, and never throws: what cannot be asked within 5 s is `healthy: false`, its parts null.
+   *
+   * @example
+   * const { healthy, reasons } = await worker.health()
+   * response.writeHead(healthy ? 200 : 503).end(reasons.join('\n')) // never for `degraded`
+   */
+  health(): Promise<WorkerHealth>
   /** The soft stop: claims no more, waits `TASKQ_SOFT_STOP_TIMEOUT` for the handlers, aborts the rest. */
   stop(): Promise<void>
   /** Resolves when it has ended; rejects with `WRONG_TARGET` where the database is another installation's. */
@@ -28,12 +36,12 @@ export interface Place {
  *
  * @example
  * const actors = [sendReceipt.run(deliver)]
- * const worker = startWorker(ports, settings, { actors }, { hostname, name: 'mail' })
+ * const worker = startWorker({ ...ports, readStatus }, settings, { actors }, { hostname, name: 'mail' })
  * process.once('SIGTERM', () => worker.stop())
  * await worker.done
  */
 export function startWorker(
-  ports: WorkerPorts,
+  ports: WorkerPorts & HealthPorts,
   settings: Settings,
   given: WorkerOptions,
   place: Place,
@@ -41,7 +49,10 @@ export function startWorker(
   const options = checkOptions(given, settings)
   const identity = newIdentity('process', place.hostname, place.name, options.queues)
   const safe = withSafeReport(ports)
-  return new Worker({ ports: safe, settings, options, identity, pace: newPace(), leavesWhenIdleMs: null })
+  const setup = { ports: safe, settings, options, identity, pace: newPace(), leavesWhenIdleMs: null }
+  const worker = new Worker(setup)
+  const health = new Health(ports, settings.schemaName, () => worker.vitals())
+  return { health: () => health.read(), stop: () => worker.stop(), done: worker.done }
 }
 
 /** What one invocation of a Lambda worker did: jobs by how they were settled, and why it left. */
@@ -92,5 +103,5 @@ async function invoke(
     ended.abort()
     await watch
   }
-  return { outcome, durationMs: Math.round(ports.nowMs() - startedMs), ...worker.health().settled }
+  return { outcome, durationMs: Math.round(ports.nowMs() - startedMs), ...worker.vitals().settled }
 }

@@ -1,11 +1,10 @@
+import type { Status } from '../core/status.ts'
 import type { ClaimAnswer } from './claim.ts'
 import type { SettledAs } from './settler.ts'
 
-/** How a worker is, at this moment. */
-export interface WorkerHealth {
+/** How a worker itself is, at this moment. */
+export interface WorkerVitals {
   readonly state: 'working' | 'stopping' | 'stopped'
-  /** False once its heartbeats or claims fail. */
-  readonly healthy: boolean
   readonly workerId: string
   /** Handlers that run. */
   readonly running: number
@@ -18,4 +17,9 @@ export interface WorkerHealth {
   readonly claimFailures: number
   /** Repairs that failed, since the start. */
   readonly repairErrors: number
+}
+
+/** The status of the queue, as `taskq status` prints it, and of the worker that was asked. */
+export interface WorkerHealth extends Status {
+  readonly worker: WorkerVitals
 }

@@ -17,7 +17,7 @@ import { forgetWorker } from './presence.ts'
 import { Settler } from './settler.ts'
 import { endAttempts, type StopTimes, stopTimes } from './soft-stop.ts'
 import { Waiting } from './waiting.ts'
-import type { WorkerHealth } from './worker-health.ts'
+import type { WorkerVitals } from './worker-health.ts'
 
 /** A claim's statement takes milliseconds; what takes so long will not come. */
 const queryTimeoutMs = 10_000
@@ -56,7 +56,7 @@ export class Worker {
   readonly #waiting: Waiting
   readonly #stopping = new AbortController()
   #stopTimes: StopTimes
-  #state: WorkerHealth['state'] = 'working'
+  #state: WorkerVitals['state'] = 'working'
   #found: ClaimAnswer['found'] | undefined
   #claimFailures = 0
   /** Resolves when everything has ended and every connection is closed. */
@@ -82,16 +82,15 @@ export class Worker {
     this.done = this.#run()
   }
 
-  health(): WorkerHealth {
-    const heartbeatFailures = this.#beat.failures
+  /** How it is at this moment; asks nobody. */
+  vitals(): WorkerVitals {
     return {
       state: this.#state,
-      healthy: heartbeatFailures === 0 && this.#claimFailures === 0,
       workerId: this.#setup.identity.workerId,
       running: this.#attempts.running,
       settled: { ...this.#attempts.tally },
       found: this.#found,
-      heartbeatFailures,
+      heartbeatFailures: this.#beat.failures,
       claimFailures: this.#claimFailures,
       repairErrors: this.#claimer.repairErrors,
     }

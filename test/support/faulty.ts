@@ -3,6 +3,7 @@ import type { RunnableActor } from '../../shared/client/handler.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { Connection } from '../../shared/sql/connection.ts'
 import type { Statement } from '../../shared/sql/statement.ts'
+import { readStatus } from '../../shared/sweeper/status/read-status.ts'
 import type { Trouble, WorkerPorts } from '../../shared/worker/ports.ts'
 import { type RunningWorker, startWorker } from '../../shared/worker/start-worker.ts'
 import type { TestDatabase } from './database.ts'
@@ -57,6 +58,11 @@ export function faultyPorts(
   }
 }
 
+/** Reads the status over connections that nobody interferes with. */
+export function statusOf(database: TestDatabase, settings: Settings) {
+  return () => readStatus({ settings, expected: [], connect: () => database.connect() })
+}
+
 /** A worker over such ports. */
 export function faultyWorker(
   database: TestDatabase,
@@ -67,6 +73,7 @@ export function faultyWorker(
   const troubles: Trouble[] = []
   const settings = settingsWith({ pollInterval: 50, softStopTimeout: 500, ...changed })
   const place = { hostname: 'test', name: 'faulty' }
-  const worker = startWorker(faultyPorts(database, interference, troubles), settings, { actors }, place)
+  const ports = { ...faultyPorts(database, interference, troubles), readStatus: statusOf(database, settings) }
+  const worker = startWorker(ports, settings, { actors }, place)
   return { worker, troubles }
 }

@@ -6,7 +6,12 @@ import {
   type RunnableActor,
   type TaskQClient,
 } from '../../functions/entry/client.ts'
-import { type RunningWorker, type RunWorkerOptions, runWorker } from '../../functions/entry/worker.ts'
+import {
+  type RunningWorker,
+  type RunWorkerOptions,
+  runWorker,
+  type WorkerVitals,
+} from '../../functions/entry/worker.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { Connection } from '../../shared/sql/connection.ts'
 import { type ClaimAnswer, type ClaimedJob, claim, readClaim } from '../../shared/worker/claim.ts'
@@ -53,6 +58,11 @@ export async function workerOn(
   const worker = await runWorker({ report: () => undefined, ...options, actors, settings })
   opened.push({ close: () => worker.stop() })
   return worker
+}
+
+/** How a worker itself is, of what its health says. */
+export async function vitalsOf(worker: RunningWorker | undefined): Promise<WorkerVitals | undefined> {
+  return (await worker?.health())?.worker
 }
 
 export const worker1 = { workerId: '00000000-0000-4000-8000-000000000001', name: 'one' }

@@ -66,7 +66,7 @@ describe.each(strangers)('at a database of %s', (_, pins) => {
     const settings = settingsWith({ ...database().settings, ...pins() })
     const worker = await runWorker({ actors, settings, report })
     await expect(worker.done).rejects.toMatchObject({ code: 'WRONG_TARGET' })
-    expect(worker.health().state).toBe('stopped')
+    expect((await worker.health()).worker.state).toBe('stopped')
     expect(await everything()).toEqual(before)
   })
 

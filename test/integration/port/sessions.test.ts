@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../../support/database.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
+import { anything, clientOn, closesWorkers, vitalsOf, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
@@ -38,7 +38,7 @@ describe('the sessions of a client', () => {
 describe('the sessions of a worker', () => {
   it('are all closed when it has stopped (B063)', async () => {
     const worker = await workerOn(database(), [actor.run(() => 1)])
-    await expect.poll(() => worker.health().found).toBe('empty')
+    await expect.poll(() => vitalsOf(worker)).toMatchObject({ found: 'empty' })
     await worker.stop()
     await expect.poll(() => sessionsOf('taskq-worker')).toBe(0)
   })

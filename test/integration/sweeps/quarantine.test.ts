@@ -197,7 +197,7 @@ it('an empty claim’s repair leaves alone what was set aside, and does the rest
     const ended = () => database.rows(`select id from taskq.jobs where status = 'succeeded'`)
     await expect.poll(ended).toEqual([{ id: good }])
     await worker.stop()
-    expect((await worker.health()).repairErrors).toBe(0)
+    expect((await worker.health()).worker.repairErrors).toBe(0)
   }))
 
 it('is no matter of another function, which takes the row', async () => {

@@ -3,9 +3,9 @@ import type { TaskQClient } from '../../../functions/entry/client.ts'
 import type { RunningWorker } from '../../../functions/entry/worker.ts'
 import { startWorker } from '../../../shared/worker/start-worker.ts'
 import { useDatabase } from '../../support/database.ts'
-import { faultyPorts, faultyWorker, networkFault } from '../../support/faulty.ts'
+import { faultyPorts, faultyWorker, networkFault, statusOf } from '../../support/faulty.ts'
 import { settingsWith } from '../../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
+import { anything, clientOn, closesWorkers, vitalsOf, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
@@ -52,10 +52,10 @@ describe('a worker whose connections are ended, all at once and again and again'
       Array.from({ length: jobs }, (_, n) => n),
     )
     const worker = await workerOn(database(), [actor.run(n => n)], { settings: { pollInterval: 50 } })
-    const settled = () => worker.health().settled.succeeded
+    const settled = async () => (await worker.health()).worker.settled.succeeded
     let kills = 0
-    for (let before = -1; settled() < jobs; before = settled()) {
-      await expect.poll(() => settled() > before, { interval: 1, timeout: 20_000 }).toBe(true)
+    for (let before = -1; (await settled()) < jobs; before = await settled()) {
+      await expect.poll(async () => (await settled()) > before, { interval: 1, timeout: 20_000 }).toBe(true)
       await database().rows(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where application_name = 'taskq-worker' and datname = current_database()`,
@@ -66,7 +66,7 @@ describe('a worker whose connections are ended, all at once and again and again'
     const open = `select 1 from taskq.jobs where status <> 'succeeded'`
     await expect.poll(async () => (await database().rows(open)).length).toBe(0)
     expect(await discrepancies()).toEqual([])
-    await expect.poll(() => worker.health()).toMatchObject({ healthy: true, state: 'working' })
+    await expect.poll(() => worker.health()).toMatchObject({ healthy: true, worker: { state: 'working' } })
   })
 })
 
@@ -80,7 +80,7 @@ describe('a claim', () => {
       throw networkFault()
     }
     start([actor.run(() => 'ok')], { after })
-    await expect.poll(() => running?.health().settled).toMatchObject({ succeeded: 3, released: 3 })
+    await expect.poll(() => vitalsOf(running)).toMatchObject({ settled: { succeeded: 3, released: 3 } })
     expect(await discrepancies()).toEqual([])
     const [cause] = await database().rows(
       `select distinct detail->>'cause' as cause from taskq.job_events where detail->>'reason' = 'released'`,
@@ -100,7 +100,7 @@ describe('a settlement', () => {
         if (name === 'settle' && ++faults <= 3) throw networkFault()
       }
       const { troubles } = start([actor.run(() => 'ok')], { [when]: fault })
-      await expect.poll(() => running?.health().settled).toMatchObject({ succeeded: 3, lost: 0 })
+      await expect.poll(() => vitalsOf(running)).toMatchObject({ settled: { succeeded: 3, lost: 0 } })
       expect(await discrepancies()).toEqual([])
       expect(troubles.filter(({ during }) => during === 'settle')).toHaveLength(3)
     },
@@ -117,8 +117,8 @@ describe('a settlement', () => {
       await taskq.enqueueMany(actor, ['fine', 'poison', 'fine'])
       start([actor.run(payload => payload)], {})
       await expect
-        .poll(() => running?.health().settled)
-        .toMatchObject({ succeeded: 2, failed: 1, abandoned: 0 })
+        .poll(() => vitalsOf(running))
+        .toMatchObject({ settled: { succeeded: 2, failed: 1, abandoned: 0 } })
       const [failed] = await database().rows(
         `select error_class, error_message, result from taskq.jobs where status = 'failed'`,
       )
@@ -170,7 +170,7 @@ describe('heartbeats', () => {
     expect(troubles.filter(({ during }) => during === 'heartbeat')).toHaveLength(3)
     const [released] = await database().rows('select uncharged from taskq.jobs')
     expect(released).toEqual({ uncharged: 1 })
-    await expect.poll(() => running?.health().healthy).toBe(true)
+    await expect.poll(async () => (await running?.health())?.healthy).toBe(true)
   })
 
   it('that hang are given up within one budget, connection and all (B063)', async () => {
@@ -186,7 +186,7 @@ describe('heartbeats', () => {
     const beaten = 'select last_heartbeat_at > started_at as beaten from taskq.jobs'
     await expect.poll(async () => (await database().rows(beaten))[0]).toEqual({ beaten: true })
     go.resolve('ok')
-    await expect.poll(() => running?.health().settled.succeeded).toBe(1)
+    await expect.poll(() => vitalsOf(running)).toMatchObject({ settled: { succeeded: 1 } })
   })
 })
 
@@ -200,15 +200,12 @@ describe('a worker whose report of trouble throws', () => {
     const report = () => {
       throw new Error('of the application')
     }
-    const ports = { ...faultyPorts(database(), { before }), report }
+    const settings = settingsWith({ pollInterval: 50 })
+    const readStatus = statusOf(database(), settings)
+    const ports = { ...faultyPorts(database(), { before }), report, readStatus }
     const place = { hostname: 'test', name: 'noisy' }
-    running = startWorker(
-      ports,
-      settingsWith({ pollInterval: 50 }),
-      { actors: [actor.run(() => 'ok')] },
-      place,
-    )
-    await expect.poll(() => running?.health().settled).toMatchObject({ succeeded: 5 })
+    running = startWorker(ports, settings, { actors: [actor.run(() => 'ok')] }, place)
+    await expect.poll(() => vitalsOf(running)).toMatchObject({ settled: { succeeded: 5 } })
     expect(await discrepancies()).toEqual([])
     await running.stop()
   })

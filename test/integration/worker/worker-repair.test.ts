@@ -7,7 +7,7 @@ import { useDatabase } from '../../support/database.ts'
 import { faultyPorts } from '../../support/faulty.ts'
 import { insertJobs, lockedJob, scheduledJob } from '../../support/jobs.ts'
 import { settingsWith } from '../../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, worker1, workerOn } from '../../support/working.ts'
+import { anything, clientOn, closesWorkers, vitalsOf, worker1, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
@@ -143,7 +143,7 @@ describe('an idle worker', () => {
     await database().rows(`insert into taskq.queues (name, paused_at) values ('default', now())`)
     const { id } = await taskq.enqueue(actor, 1)
     const worker = await workerOn(database(), [actor.run(() => 1)])
-    await expect.poll(() => worker.health().found).toBe('paused')
+    await expect.poll(() => vitalsOf(worker)).toMatchObject({ found: 'paused' })
     expect((await taskq.getJob(id))?.status).toBe('pending')
     await database().rows('update taskq.queues set paused_at = null')
     await expect.poll(async () => (await taskq.getJob(id))?.status, { timeout: 20_000 }).toBe('succeeded')
@@ -162,7 +162,7 @@ describe('an idle worker', () => {
       running--
     }
     const worker = await workerOn(database(), [actor.run(handler)], { concurrency: 3 })
-    await expect.poll(() => worker.health().settled.succeeded).toBe(100)
+    await expect.poll(() => vitalsOf(worker)).toMatchObject({ settled: { succeeded: 100 } })
     expect(most).toBe(3)
   })
 })

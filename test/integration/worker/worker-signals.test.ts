@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { Handler, TaskQClient } from '../../../functions/entry/client.ts'
 import type { JobStopped } from '../../../functions/entry/worker.ts'
 import { useDatabase } from '../../support/database.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
+import { anything, clientOn, closesWorkers, vitalsOf, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
@@ -60,7 +60,7 @@ describe('a cancel request of a running job', () => {
     expect(await reason).toMatchObject({ name: 'JobStopped', stopCause: 'cancelled', message: /a mistake/ })
     await expect.poll(async () => (await taskq.getJob(id))?.status).toBe('cancelled')
     expect(await trace()).toEqual({ attempts: ['cancelled'], events: ['cancelled'] })
-    await expect.poll(() => worker.health().settled.cancelled).toBe(1)
+    await expect.poll(() => vitalsOf(worker)).toMatchObject({ settled: { cancelled: 1 } })
   })
 
   it('comes too late for a handler that has done its work: the job succeeds', async () => {

@@ -4,7 +4,7 @@ import { createWorkerHandler } from '../../../functions/entry/worker.ts'
 import { useDatabase } from '../../support/database.ts'
 import { makeLogin } from '../../support/logins.ts'
 import { settingsWith } from '../../support/sweeping.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
+import { anything, clientOn, closesWorkers, vitalsOf, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
@@ -54,11 +54,11 @@ describe('a worker that is told to stop', () => {
     const worker = await workerOn(database(), [actor.run(handler)], { concurrency: 2 })
     await both.reached
     const stopped = worker.stop()
-    expect(worker.health()).toMatchObject({ state: 'stopping', running: 2 })
+    expect(await vitalsOf(worker)).toMatchObject({ state: 'stopping', running: 2 })
     go.resolve()
     await stopped
     expect(await states()).toEqual({ succeeded: 2, pending: 3 })
-    expect(worker.health()).toMatchObject({ state: 'stopped', running: 0 })
+    expect(await vitalsOf(worker)).toMatchObject({ state: 'stopped', running: 0 })
   })
 
   it('aborts those that take too long, and gives them back uncharged once they stop', async () => {

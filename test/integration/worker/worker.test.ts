@@ -7,7 +7,7 @@ import {
   type TaskQClient,
 } from '../../../functions/entry/client.ts'
 import { useDatabase } from '../../support/database.ts'
-import { anything, clientOn, closesWorkers, workerOn } from '../../support/working.ts'
+import { anything, clientOn, closesWorkers, vitalsOf, workerOn } from '../../support/working.ts'
 
 const database = useDatabase()
 closesWorkers()
@@ -213,8 +213,8 @@ describe('whatever is thrown', () => {
       }),
     ])
     await expect
-      .poll(() => worker.health().settled)
-      .toMatchObject({ succeeded: 10, failed: 30, abandoned: 0 })
+      .poll(() => vitalsOf(worker))
+      .toMatchObject({ settled: { succeeded: 10, failed: 30, abandoned: 0 } })
     await worker.stop()
   })
 })
