@@ -77,10 +77,18 @@ describe('a drain of the deployed function', () => {
 
   test('for people is the result of all calls, and how many there were', async () => {
     await dueJobs(150)
-    const { code, stdout } = await drain('--batch-size', '10')
+    const { code, stdout } = await drain('--batch-size', '10', '--schema', 'taskq')
     expect(code).toBe(0)
     expect(stdout).toMatch(/^promotion drained: 150 rows in 17 batches of at most 10; 0 left\n/)
     expect(stdout).toContain('\n  in 2 calls')
+  })
+
+  test('is of the queue in the schema that its stack says, and of no other', async () => {
+    const said = 'USAGE: --schema: "billing" is none of stack "TaskQ": taskq'
+    expect(await drain('--schema', 'billing')).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(said),
+    })
   })
 
   test('only counts in a dry run, which clears nothing either', async () => {

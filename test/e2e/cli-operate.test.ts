@@ -1,6 +1,7 @@
 import { hostname, userInfo } from 'node:os'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { sweeps } from '../../shared/sweeps/index.ts'
+import { makeLogin } from '../support/logins.ts'
 import { useCommand } from './cli-command.ts'
 import { taskq } from './cli-process.ts'
 
@@ -64,6 +65,22 @@ describe('functions', () => {
       { principal, action: 'disable_function', target: 'promotion', reason: 'a bad deploy' },
       { principal, action: 'enable_function', target: 'promotion', reason: null },
     ])
+  })
+
+  test('run in the role of maintenance, and not for a login without it', async () => {
+    await database().rows('alter table taskq.operator_audit add column made_by text default current_user')
+    await run('functions', 'disable', 'promotion')
+    const made = await database().rows('select made_by from taskq.operator_audit')
+    await database().rows('alter table taskq.operator_audit drop column made_by')
+    expect(made).toEqual([{ made_by: 'taskq_maintenance' }])
+    const login = await makeLogin(database(), 'in role taskq_client')
+    const args = ['functions', 'enable', 'promotion', '--json', '--database-url', login.url]
+    const refused = await taskq(args)
+    await login.drop()
+    expect(refused).toMatchObject({ code: 1, json: { error: { code: 'PERMISSION_DENIED' } } })
+    expect(await database().rows('select from taskq.sweep_state where disabled_at is not null')).toHaveLength(
+      1,
+    )
   })
 
   test.each([
