@@ -76,7 +76,14 @@ create table {schema}.batches (
   expected_size int,
   failure_threshold int check (failure_threshold > 0),
   consecutive_failures int not null default 0,
-  finalizer jsonb check (jsonb_typeof(finalizer) = 'object' and jsonb_typeof(finalizer -> 'actor') = 'string'),
+  -- Refused where it is written: one that no job can be made of would stop every batch behind its own.
+  finalizer jsonb check (finalizer is null or (
+    jsonb_typeof(finalizer) = 'object'
+    and coalesce(jsonb_typeof(finalizer -> 'actor') = 'string', false)
+    and octet_length(finalizer ->> 'actor') between 1 and 255
+    and coalesce(jsonb_typeof(finalizer -> 'queue') = 'string', true)
+    and coalesce(octet_length(finalizer ->> 'queue') between 1 and 255, true)
+    and coalesce((finalizer ->> 'priority')::int, 0) is not null)),
   finalizer_job_id uuid,
   created_at timestamptz not null default clock_timestamp(),
   completed_at timestamptz,

@@ -7,5 +7,5 @@ create index concurrently if not exists jobs_expired_results on {schema}.jobs (r
 -- Serves stale_batches: whether a batch has an open member, however many of its members have ended.
 create index concurrently if not exists jobs_open_members on {schema}.jobs (batch_id)
   where batch_id is not null and status in ('pending', 'scheduled', 'running');
--- Serves stale_workers: a range each kind, since each has its own patience.
-create index concurrently if not exists workers_stale on {schema}.workers (kind, last_seen_at, id);
+-- Serves stale_workers: its window's order, for whatever kinds there are.
+create index concurrently if not exists workers_stale on {schema}.workers (last_seen_at, id);

@@ -23,7 +23,8 @@ const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
     workers: ['select', 'insert', 'update', 'delete'],
     jobs: ['select', 'update'],
     job_attempts: ['select', 'insert'],
-    job_events: ['insert'],
+    job_events: ['select', 'insert'],
+    sweep_state: ['select'],
     sweep_quarantine: ['select'],
   },
   maintenance: {
@@ -31,10 +32,17 @@ const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
     sweep_state: ['select', 'insert', 'update'],
     sweep_quarantine: ['select', 'insert', 'update', 'delete'],
     operator_audit: ['insert'],
-    jobs: ['select', 'update'],
+    actors: ['select'],
+    queues: ['select'],
+    jobs: ['select', 'insert', 'update'],
     job_attempts: ['select', 'insert'],
-    job_events: ['insert'],
-    workers: ['select'],
+    job_events: ['select', 'insert'],
+    batches: ['select', 'update'],
+    // To lock a row for its end takes the right to change it.
+    workers: ['select', 'update', 'delete'],
+    reservation_slots: ['select', 'update', 'delete'],
+    rate_limit_buckets: ['select', 'update', 'delete'],
+    rate_limit_window_entries: ['select', 'update', 'delete'],
   },
 }
 

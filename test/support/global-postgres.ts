@@ -9,6 +9,8 @@ import { isMissing, modeOf, type Way } from './modes.ts'
 export interface TestServer extends Omit<Way, 'stop'> {
   /** The server's major version. */
   readonly version: number
+  /** Whether its mode runs the laws of plans. */
+  readonly plans: boolean
   /** The migrated database that every test's own is a copy of. */
   readonly template: string
 }
@@ -29,7 +31,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const drop = () => administer(way.directUrl, `drop database if exists ${template}`)
   try {
     const version = await prepare(way.directUrl, template)
-    project.provide('way', { ...way, version, template })
+    project.provide('way', { ...way, version, template, plans: mode.plans })
   } catch (error) {
     await drop().finally(stop)
     throw error

@@ -1,7 +1,8 @@
 import type { TestDatabase } from './database.ts'
+import { type Columns, snapshotOf } from './rows.ts'
 
 /** SQL for columns of new jobs, by name; `n` counts the rows from 1. */
-export type JobColumns = Readonly<Record<string, string>>
+export type JobColumns = Columns
 
 const inPast = `statement_timestamp() - interval '1 hour' + n * interval '1 millisecond'`
 const ahead = `statement_timestamp() + interval '1 hour' + n * interval '1 millisecond'`
@@ -46,10 +47,7 @@ export async function insertJobs(database: TestDatabase, columns: JobColumns, ro
   return inserted.map(({ id }) => id)
 }
 
-/** All of a table's rows as text, for comparing byte for byte. */
-export async function snapshot(database: TestDatabase, where = 'true'): Promise<string[]> {
-  const rows = await database.rows<{ row: string }>(
-    `select j::text || '|' || xmin::text as row from taskq.jobs j where ${where} order by id`,
-  )
-  return rows.map(({ row }) => row)
+/** The jobs that hold to a condition, for comparing byte for byte. */
+export function snapshot(database: TestDatabase, where?: string): Promise<string[]> {
+  return snapshotOf(database, 'jobs', where)
 }

@@ -30,6 +30,11 @@ export interface Mode {
   readonly setupFile?: string
   /** Test files that it leaves out, and why. */
   readonly exceptions?: Readonly<Record<string, string>>
+  /**
+   * Whether it is a server of its own, and not another way to one: then it runs the laws of plans too, which
+   * are the server's matter and take a hundred thousand rows each.
+   */
+  readonly plans: boolean
   start(): Promise<Way>
 }
 
@@ -42,11 +47,12 @@ const debianBinaries = '/usr/lib/postgresql/15/bin'
 const connecting = ['test/integration/port', 'test/integration/sweeps', 'test/integration/client']
 
 export const modes: readonly Mode[] = [
-  { name: 'integration', folders: ['test/integration'], start: startDefault },
+  { name: 'integration', folders: ['test/integration'], plans: true, start: startDefault },
   {
     // The oldest server that is supported, and one without `transaction_timeout`.
     name: 'postgres-15',
     folders: ['test/integration'],
+    plans: true,
     needs: { package: 'postgresql-15', file: `${debianBinaries}/postgres` },
     exceptions: {
       'test/integration/statements.test.ts': 'asks for the result types of a statement, told since 16',
@@ -57,6 +63,7 @@ export const modes: readonly Mode[] = [
     name: 'pgbouncer',
     // And what it alone can show: the mistakes that it punishes.
     folders: [...connecting, 'test/integration/worker', 'test/pooler'],
+    plans: false,
     needs: { package: 'pgbouncer', file: pgbouncerProgram },
     exceptions: {
       'test/integration/port/sessions.test.ts': "counts the server's sessions, which are the pooler's own",
@@ -72,6 +79,7 @@ export const modes: readonly Mode[] = [
   {
     name: 'neon',
     folders: connecting,
+    plans: false,
     setupFile: 'test/support/neon-setup.ts',
     exceptions: {
       'test/integration/port/sessions.test.ts': 'a lone enqueue opens no connection',
@@ -89,7 +97,12 @@ export const modes: readonly Mode[] = [
 /** The mode of a project that has a database and is none of these: `faults`, `e2e`, `bench`. */
 export function modeOf(project: string): Mode {
   const bench = async () => directly(await startPostgres({ settings: durable }))
-  const other: Mode = { name: project, folders: [], start: project === 'bench' ? bench : startDefault }
+  const other: Mode = {
+    name: project,
+    folders: [],
+    plans: false,
+    start: project === 'bench' ? bench : startDefault,
+  }
   return modes.find(({ name }) => name === project) ?? other
 }
 

@@ -40,13 +40,16 @@ export async function sweepOnce(
 }
 
 /** A connection whose every call a test sees before it goes out, and may fail or delay. */
-export function watched(connection: Connection, before: (step: string) => Promise<void> | void): Connection {
+export function watched(
+  connection: Connection,
+  before: (step: string, args: readonly unknown[]) => Promise<void> | void,
+): Connection {
   return new Proxy(connection, {
     get(target, name) {
       const value = Reflect.get(target, name, target)
       if (typeof value !== 'function') return value
       return async (...args: unknown[]) => {
-        await before(String(name))
+        await before(String(name), args)
         return Reflect.apply(value, target, args)
       }
     },

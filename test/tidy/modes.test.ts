@@ -30,17 +30,25 @@ describe('a mode that ran', () => {
     name: 'a mode',
     folders: ['a'],
     exceptions: { 'a/left-out.test.ts': 'because' },
+    plans: false,
     start: () => Promise.reject(new Error('not started here')),
   }
   const ran = (files: Record<string, string[]>): Ran => new Map(Object.entries(files))
   const expected = ran({
-    'a/x.test.ts': ['one', 'two', 'two'],
+    'a/x.test.ts': ['one', 'two', 'two', 'plans > four'],
     'a/left-out.test.ts': ['three'],
     'b/y.ts': ['four'],
   })
 
   it('the tests of its files, and only them, is as it should be', () => {
     expect(differences(mode, expected, ran({ 'a/x.test.ts': ['two', 'one', 'two'] }))).toEqual([])
+  })
+
+  it('the laws of plans too, is as it should be where it is a server of its own', () => {
+    const server = { ...mode, plans: true }
+    expect(differences(server, expected, expected)).toEqual([])
+    const without = ran({ 'a/x.test.ts': ['one', 'two', 'two'] })
+    expect(differences(server, expected, without)).toEqual(['a mode lacks a/x.test.ts > plans > four'])
   })
 
   it.each<[string, Ran, string[]]>([

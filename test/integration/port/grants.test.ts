@@ -7,6 +7,7 @@ import type { Sweep } from '../../../shared/sweeper/define.ts'
 import { readFunctions, readQueues, readWorkers } from '../../../shared/sweeper/status/statements.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import { useDatabase } from '../../support/database.ts'
+import { clearDue, insertDueOfEach } from '../../support/due-rows.ts'
 import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { type Login, makeLogin } from '../../support/logins.ts'
 import { settingsWith, sweepOnce } from '../../support/sweeping.ts'
@@ -15,15 +16,18 @@ import { anything } from '../../support/working.ts'
 /** What each role may do, by table: all of it, in the words of the catalog. */
 const table: Readonly<Record<Exclude<DatabaseRole, 'reader'>, string>> = {
   client: 'actors insert select, installation select, jobs insert select',
-  worker: `actors select, installation select, job_attempts insert select, job_events insert,
-    jobs select update, queues insert select update, sweep_quarantine select,
+  worker: `actors select, installation select, job_attempts insert select, job_events insert select,
+    jobs select update, queues insert select update, sweep_quarantine select, sweep_state select,
     workers delete insert select update`,
-  maintenance: `installation select, job_attempts insert select, job_events insert, jobs select update,
-    operator_audit insert, sweep_quarantine delete insert select update, sweep_state insert select update,
-    workers select`,
+  maintenance: `actors select, batches select update, installation select, job_attempts insert select,
+    job_events insert select, jobs insert select update, operator_audit insert, queues select,
+    rate_limit_buckets delete select update, rate_limit_window_entries delete select update,
+    reservation_slots delete select update, sweep_quarantine delete insert select update,
+    sweep_state insert select update, workers delete select update`,
 }
 const everyTable = `actors batches installation job_attempts job_events jobs operator_audit queues
-  rate_limit_buckets rate_limit_window_entries reservation_slots schema_migrations sweep_quarantine sweep_state workers`
+  rate_limit_buckets rate_limit_window_entries reservation_slots schema_migrations sweep_quarantine
+  sweep_state workers`
 
 const database = useDatabase()
 const logins = new Map<DatabaseRole, Login>()
@@ -34,9 +38,10 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const login of logins.values()) await login.drop()
 })
-beforeEach(() =>
-  database().rows('truncate taskq.jobs, taskq.job_events, taskq.workers, taskq.queues cascade'),
-)
+beforeEach(async () => {
+  await clearDue(database())
+  await database().rows('truncate taskq.queues')
+})
 
 const loginOf = (role: DatabaseRole) => logins.get(role) as Login
 const words = (text: string) => text.trim().split(/\s+/).join(' ')
@@ -65,19 +70,34 @@ describe('a role', () => {
   })
 })
 
+/** Who may count what a sweep would take: whoever may read all that its window asks. */
+const counters: Readonly<Record<string, readonly DatabaseRole[]>> = {
+  deadline_exceeded: ['maintenance', 'worker', 'reader'],
+  expired_locks: ['maintenance', 'worker', 'reader'],
+  expired_results: databaseRoles,
+  idle_keyed_rows: ['maintenance', 'reader'],
+  leaked_reservation_slots: ['maintenance', 'reader'],
+  promotion: ['maintenance', 'worker', 'reader'],
+  stale_batches: ['maintenance', 'reader'],
+  stale_workers: ['maintenance', 'worker', 'reader'],
+}
+
+/** A function enqueues the finalizer of a batch, and so may enqueue whatever has an actor's row. */
+const enqueuers: readonly DatabaseRole[] = ['client', 'maintenance']
+
 /** The ways through the product, each with the roles that may go it; every other one is refused. */
 const paths: Record<
   string,
   { readonly open: readonly DatabaseRole[]; readonly go: (login: Login) => Promise<unknown> }
 > = {
-  'enqueues a job': { open: ['client'], go: login => enqueueing(login, one => one.enqueue(anything(), {})) },
+  'enqueues a job': { open: enqueuers, go: login => enqueueing(login, one => one.enqueue(anything(), {})) },
   'enqueues jobs in a transaction': {
-    open: ['client'],
+    open: enqueuers,
     go: login =>
       enqueueing(login, one => one.enqueueMany(anything(), ['a', 'b'], { idempotencyKey: String })),
   },
   'enqueues in SQL': {
-    open: ['client'],
+    open: enqueuers,
     go: async login => {
       await database().rows(`insert into taskq.actors (actor) values ('test') on conflict do nothing`)
       return (await login.connect()).script(`select from taskq.enqueue('test', '{}')`)
@@ -92,7 +112,7 @@ const paths: Record<
   },
   'claims, beats, settles, promotes and reclaims': { open: ['worker'], go: working },
   'reads the status': {
-    open: ['reader'],
+    open: ['reader', 'maintenance', 'worker'],
     go: async login => {
       const connection = await login.connect()
       for (const statement of [readFunctions, readQueues, readWorkers])
@@ -104,7 +124,7 @@ const paths: Record<
       [`runs ${sweep.purpose}`, { open: ['maintenance'], go: login => sweeping(login, sweep, false) }],
       [
         `counts for ${sweep.purpose}`,
-        { open: ['maintenance', 'worker', 'client', 'reader'], go: login => sweeping(login, sweep, true) },
+        { open: counters[sweep.purpose] ?? [], go: login => sweeping(login, sweep, true) },
       ],
     ]),
   ),
@@ -145,14 +165,14 @@ async function working(login: Login): Promise<void> {
 }
 
 async function sweeping(login: Login, sweep: Sweep, dryRun: boolean): Promise<void> {
-  await insertJobs(database(), { ...pendingJob({ overdue: true }) })
-  await insertJobs(database(), scheduledJob({ due: true }))
-  await insertJobs(database(), lockedJob({ expired: true }))
+  await insertDueOfEach(database())
   const result = await sweepOnce(database(), sweep, {
     request: { dryRun },
     ports: { connect: () => login.connect() },
   })
-  expect(result).toMatchObject(dryRun ? { eligible: 1 } : { rows: 1 })
+  const { arms } = sweep
+  // A bucket whose entries have to go first is not counted yet, and goes in the same run.
+  expect(result).toMatchObject(dryRun ? { eligible: Math.min(arms.length, 2) } : { rows: arms.length })
 }
 
 describe.each(Object.entries(paths))('%s', (_, { open, go }) => {

@@ -1,0 +1,190 @@
+import type { Settings } from '../core/read-settings.ts'
+import { arg, schema, sql } from '../sql/statement.ts'
+import { float8 } from '../sql/types.ts'
+import { defineSweep, limit } from '../sweeper/define.ts'
+import { batchOf, eligibleOf } from '../sweeper/window.ts'
+
+const slots = sql`${schema}.reservation_slots`
+const buckets = sql`${schema}.rate_limit_buckets`
+const entries = sql`${schema}.rate_limit_window_entries`
+const horizon = sql`statement_timestamp() - make_interval(secs => ${arg('idleSeconds', float8)})`
+
+/*
+ * Slots. A bucket of them goes whole or not at all: one that lost a part would allow less than it says for
+ * ever, since it is made anew only where nothing is left of it.
+ *
+ *     idle slots, longest first, none of whose bucket speaks for it ▶ their buckets, as many as fit, one at
+ *     least ▶ all slots of these, locked ▶ judged again ▶ deleted
+ *
+ * The first judgement is of our snapshot. Somebody may use one slot of a hundred before we have its lock, so
+ * the second, of the versions that we hold, is the one that counts: we hold each slot that the bucket has,
+ * each in the place where our snapshot has it, for the delete sees no other, and none speaks for its bucket.
+ * A slot that somebody else has locked is not waited for, and its bucket stays.
+ */
+
+/** A slot speaks for its bucket where it was used lately, is held, or was not made for a key. */
+const speaks = sql`s.last_used_at > ${horizon} or s.job_id is not null or s.lease_expires_at is not null
+      or not s.keyed`
+
+/**
+ * The index's predicate and the bound on its key. The siblings are asked inside the window, because idle
+ * slots of buckets in use would fill it for ever. The `offset` keeps that one probe of the key a slot; of
+ * another `not exists` the planner would make a join over the whole table.
+ */
+const isIdleSlot = sql`due.keyed and due.last_used_at <= ${horizon}
+      and not exists (select from ${slots} s where s.bucket = due.bucket and (${speaks}) offset 0)`
+
+const slotsDeleted = sql`
+  with due as materialized (
+    select bucket, last_used_at as key
+    from ${slots} due
+    where ${isIdleSlot}
+    order by last_used_at, bucket, slot
+    limit ${limit}
+    for update skip locked
+  ),
+  chosen as materialized (
+    select bucket, places
+    from (
+      select bucket, places, sum(cardinality(places)) over longest_first as through,
+        row_number() over longest_first as place
+      from (select bucket, min(key) as key from due group by bucket) as one
+      cross join lateral (
+        select array_agg(s.ctid) as places from ${slots} s where s.bucket = one.bucket
+      ) as whole
+      window longest_first as (order by key, bucket)
+    ) as candidates
+    where through <= ${limit} or place = 1
+  ),
+  held as materialized (
+    select chosen.bucket, own.place, cardinality(places) as slots,
+      own.place = any (places) and not own.speaks as may_go
+    from chosen
+    cross join lateral (
+      select s.ctid as place, ${speaks} as speaks
+      from ${slots} s
+      where s.bucket = chosen.bucket
+      order by s.slot
+      for update skip locked
+    ) as own
+  ),
+  doomed as materialized (
+    select bucket from held group by bucket having count(*) = min(slots) and bool_and(may_go)
+  ),
+  deleted as (
+    delete from ${slots} s
+    where s.ctid = any (array(select place from held join doomed using (bucket)))
+    returning null::text as actor, 'slots_deleted' as disposition
+  )`
+
+/*
+ * Entries of a window log. One that is older than its window counts for nothing, so it may go whoever uses
+ * its bucket. In use, a bucket drops them itself: only those of idle buckets are looked for.
+ */
+
+const logSeconds = sql`(case jsonb_typeof(b.state -> 'window_seconds')
+        when 'number' then least((b.state ->> 'window_seconds')::numeric, 1e9) end)::float8`
+
+const isIdleBucket = sql`b.keyed and b.resets and b.last_used_at <= ${horizon}`
+const isPastEntry = sql`e.bucket = b.bucket
+        and e.at <= statement_timestamp() - make_interval(secs => ${logSeconds})`
+
+const entriesDeleted = sql`
+  with due as materialized (
+    select past.place
+    from ${buckets} b
+    cross join lateral (
+      select e.ctid as place
+      from ${entries} e
+      where ${isPastEntry}
+      order by e.at, e.request_id
+      limit ${limit}
+      for update skip locked
+    ) as past
+    where ${isIdleBucket}
+    order by b.last_used_at, b.bucket
+    limit ${limit}
+  ),
+  deleted as (
+    delete from ${entries} e
+    where e.ctid = any (array(select place from due))
+    returning null::text as actor, 'entries_deleted' as disposition
+  )`
+
+/*
+ * Buckets of a rate limit. One may go only where a new one would let through just as much: its tokens are
+ * full by now, its next arrival is not in the future, nothing is left in its log. A quota that is never
+ * refilled, and a state of which too little is known, is out of the index already. It is one row a bucket, so
+ * the lock's own look at the newest version is the second judgement. All in numeric, of which a state can
+ * hold no value that raises.
+ */
+const isNew = sql`case
+      when b.state ? 'tokens' then
+        (b.state ->> 'tokens')::numeric
+          + (b.state ->> 'refill_per_second')::numeric
+          * extract(epoch from statement_timestamp() - b.last_used_at)
+          >= (b.state ->> 'capacity')::numeric
+      when jsonb_typeof(b.state -> 'tat') = 'number' then
+        (b.state ->> 'tat')::numeric <= extract(epoch from statement_timestamp())
+      else not b.state ? 'tat'
+    end
+    and not exists (select from ${entries} e where e.bucket = b.bucket offset 0)`
+
+const bucketsDeleted = sql`
+  with due as materialized (
+    select b.ctid as place
+    from ${buckets} b
+    where ${isIdleBucket} and ${isNew}
+    order by b.last_used_at, b.bucket
+    limit ${limit}
+    for update skip locked
+  ),
+  deleted as (
+    delete from ${buckets} b
+    where b.ctid = any (array(select place from due))
+    returning null::text as actor, 'buckets_deleted' as disposition
+  )`
+
+export const idleKeyedRows = defineSweep({
+  purpose: 'idle_keyed_rows',
+  title: 'Deletes limits of keys that nobody uses any more',
+  why: `A limit for each key, such as a customer, makes rows with the key's first job, and nobody tells when
+the last has come. What was unused for \`TASKQ_KEYED_ROW_RECLAIM_PERIOD\` is deleted, but only where that is
+provably safe: a limit that is made anew must let through no more than the one that went. One batch of each
+table a run, and no drain: there is no hurry, and \`bounded\` says that more is left.`,
+  cadenceMinutes: 1,
+  pulse: null,
+  batchSize: 'keyedRowReclaimBatchSize',
+  statementTimeout: 'retentionStatementTimeoutMs',
+  offAtZero: 'keyedRowReclaimPeriod',
+  drains: false,
+  breaker: false,
+  flushes: false,
+  moves: [],
+  args: ({ keyedRowReclaimPeriod }: Settings) => ({ idleSeconds: keyedRowReclaimPeriod / 1000 }),
+  arms: [
+    {
+      table: 'reservation_slots',
+      index: 'reservation_slots_idle',
+      batch: batchOf('idle_slots', slotsDeleted, sql`deleted`, 'none'),
+      eligible: eligibleOf('idle_slots', sql`${slots} due`, isIdleSlot),
+    },
+    {
+      table: 'rate_limit_window_entries',
+      index: 'rate_limit_buckets_idle',
+      batch: batchOf('idle_entries', entriesDeleted, sql`deleted`, 'none'),
+      eligible: eligibleOf(
+        'idle_entries',
+        sql`${buckets} b, ${entries} e`,
+        sql`${isIdleBucket} and ${isPastEntry}`,
+      ),
+    },
+    {
+      table: 'rate_limit_buckets',
+      index: 'rate_limit_buckets_idle',
+      batch: batchOf('idle_buckets', bucketsDeleted, sql`deleted`, 'none'),
+      eligible: eligibleOf('idle_buckets', sql`${buckets} b`, sql`${isIdleBucket} and ${isNew}`),
+    },
+  ],
+  head: null,
+})

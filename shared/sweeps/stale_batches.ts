@@ -1,0 +1,110 @@
+import { schema, sql } from '../sql/statement.ts'
+import { defineSweep, floor, limit } from '../sweeper/define.ts'
+import { batchOf, eligibleOf } from '../sweeper/window.ts'
+
+/** The index's predicate, verbatim, and the bound on its key: an open batch is looked at once a minute. */
+const isUnseen = sql`status = 'active' and sealed_at is not null
+      and checked_at <= statement_timestamp() - interval '60 seconds'`
+
+/**
+ * Locked, so that a batch is completed by one session alone, whoever else looks. The `offset` keeps one probe
+ * of the index a batch, where the planner would make a hash of all open members of another `exists`.
+ */
+const looked = sql`
+  with due as materialized (
+    select id, ctid as place, checked_at as key, finalizer, finalizer_job_id
+    from ${schema}.batches
+    where ${isUnseen} and ${floor(sql`checked_at`)}
+    order by checked_at, id
+    limit ${limit}
+    for update skip locked
+  ),
+  looked as materialized (
+    select due.*,
+      not exists (
+        select from ${schema}.jobs m
+        where m.batch_id = due.id and m.status in ('pending', 'scheduled', 'running') offset 0
+      ) as is_over
+    from due
+  ),
+  ending as materialized (
+    select id, finalizer ->> 'actor' as actor, finalizer ->> 'queue' as queue,
+      coalesce(finalizer -> 'payload', jsonb_build_object('batchId', id)) as payload,
+      coalesce((finalizer ->> 'priority')::int, 0) as priority,
+      gen_random_uuid() as job_id
+    from looked
+    where is_over and finalizer is not null and finalizer_job_id is null
+  )`
+
+/** Every batch of the window was looked at; only those that are over change otherwise. */
+const completed = sql`
+  seen as (
+    update ${schema}.batches b
+    set
+      checked_at = clock_timestamp(),
+      status = case when v.is_over then 'complete' else b.status end,
+      completed_at = case when v.is_over then clock_timestamp() end,
+      finalizer_job_id = coalesce(b.finalizer_job_id, v.job_id)
+    from (select looked.*, ending.job_id from looked left join ending using (id)) as v
+    where b.ctid = v.place and b.ctid = any (array(select place from due))
+    returning b.id, v.is_over
+  ),
+  completed as (
+    select null::text as actor, 'completed' as disposition from seen where is_over
+  )`
+
+/** A finalizer's job, which is no member of its batch: it would keep open what it waits for. */
+const finalizer = sql`e.job_id, e.actor, e.payload, e.priority, now.at, now.at, now.at, now.at`
+const columns = sql`id, actor, payload, priority, created_at, scheduled_at, first_due_at, unclaimed_since`
+
+/**
+ * By the policy of its actor's row; without one by the defaults of the table, which stand there and nowhere
+ * else. A batch that was locked and has moved in the instant before is not seen by the update: no job, then.
+ */
+const enqueued = sql`
+  by_policy as (
+    insert into ${schema}.jobs (${columns}, queue,
+      max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
+    select ${finalizer}, coalesce(e.queue, a.queue),
+      a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter
+    from ending e
+    join ${schema}.actors a on a.actor = e.actor
+    cross join (select clock_timestamp() as at) as now
+    where e.id = any (array(select id from seen))
+  ),
+  by_default as (
+    insert into ${schema}.jobs (${columns}, queue)
+    select ${finalizer}, coalesce(e.queue, 'default')
+    from ending e
+    cross join (select clock_timestamp() as at) as now
+    where e.id = any (array(select id from seen))
+      and not exists (select from ${schema}.actors a where a.actor = e.actor offset 0)
+  )`
+
+export const staleBatches = defineSweep({
+  purpose: 'stale_batches',
+  title: 'Completes batches whose members have all ended',
+  why: `A sealed batch is complete when none of its members is open. Whoever ends the last member may die
+before it says so, so once a minute each active batch is looked at: one without an open member, be it one that
+never had any, is \`complete\`, and its finalizer is enqueued in the same statement, once. A batch that is
+still open is only marked as looked at and goes to the end of the window, so that many of them hide none.`,
+  cadenceMinutes: 1,
+  pulse: null,
+  batchSize: 'eventWriterBatchSize',
+  statementTimeout: 'eventWriterStatementTimeoutMs',
+  offAtZero: null,
+  drains: true,
+  breaker: false,
+  flushes: true,
+  moves: [],
+  args: () => ({}),
+  arms: [
+    {
+      table: 'batches',
+      index: 'batches_stale',
+      batch: batchOf('stale_batches', sql`${looked},${completed},${enqueued}`, sql`completed`),
+      eligible: eligibleOf('stale_batches', sql`${schema}.batches`, isUnseen),
+    },
+  ],
+  head: null,
+})
