@@ -3,7 +3,7 @@ import { type LocalEndpoint, type LocalResponse, listenHere } from '../../functi
 import { type StackOutput, serveStacks } from '../../functions/dev/stacks-endpoint.ts'
 import { functionNames } from '../../shared/core/function-names.ts'
 import type { RunResult } from '../../shared/sweeper/result.ts'
-import { type Ended, taskq } from './cli-process.ts'
+import { type Ended, startTaskq, taskq } from './cli-process.ts'
 
 const output = (schema: string | undefined, names: object): StackOutput => ({
   key: `Queue${schema}FunctionNames1A2B3C`,
@@ -62,7 +62,8 @@ const error = (status: number, type: string, message: string): LocalResponse => 
   body: JSON.stringify({ Type: 'User', Message: message }),
 })
 
-function drain(args: readonly string[], env: Record<string, string> = {}): Promise<Ended> {
+/** A command's whole environment, with some of it changed, or, by an empty text, left out. */
+function environment(changed: Readonly<Record<string, string>> = {}): Record<string, string> {
   const here = {
     AWS_ENDPOINT_URL_CLOUDFORMATION: cloud.url,
     AWS_ENDPOINT_URL_LAMBDA: lambda.url,
@@ -71,9 +72,11 @@ function drain(args: readonly string[], env: Record<string, string> = {}): Promi
     AWS_SECRET_ACCESS_KEY: 'local',
     AWS_EC2_METADATA_DISABLED: 'true',
   }
-  const set = Object.entries({ ...here, ...env }).filter(([, value]) => value !== '')
-  return taskq(['drain', 'promotion', ...args, '--json'], { env: Object.fromEntries(set) })
+  return Object.fromEntries(Object.entries({ ...here, ...changed }).filter(([, value]) => value !== ''))
 }
+
+const drain = (args: readonly string[], changed: Readonly<Record<string, string>> = {}): Promise<Ended> =>
+  taskq(['drain', 'promotion', ...args, '--json'], { env: environment(changed) })
 
 describe('the function is found', () => {
   test.each([
@@ -145,6 +148,32 @@ describe('what is refused names the next step, shows no stack, and calls nothing
     expect(ended).toMatchObject({ code: 1, json: { error: { code: 'CLOUD_REFUSED' } } })
     expect(ended.stderr).toContain('must be allowed cloudformation:DescribeStacks and lambda:InvokeFunction')
   })
+})
+
+test('a signal before the first call: none is made', async () => {
+  const asked = Promise.withResolvers<void>()
+  const released = Promise.withResolvers<void>()
+  const slow = await listenHere(async ({ body }) => {
+    asked.resolve()
+    await released.promise
+    const told = await fetch(cloud.url, { method: 'POST', body })
+    return { status: told.status, headers: { 'content-type': 'text/xml' }, body: await told.text() }
+  })
+  extra.push(slow)
+  const args = ['drain', 'promotion', '--stack', 'One', '--json']
+  const { child, printed, ended } = startTaskq(args, {
+    env: environment({ AWS_ENDPOINT_URL_CLOUDFORMATION: slow.url }),
+  })
+  await asked.promise
+  child.kill('SIGINT')
+  await expect.poll(() => printed.stderr, { timeout: 10_000 }).toContain('ending after')
+  released.resolve()
+  const { code, json } = await ended
+  expect({ code, json }).toEqual({
+    code: 0,
+    json: { function: 'promotion', outcome: 'stopped', batches: 0, rows: 0, calls: 0 },
+  })
+  expect(called).toEqual([])
 })
 
 describe('a call that fails is sent once, and told as what it is', () => {
