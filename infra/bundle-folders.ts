@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { sweeps } from '../shared/sweeps/index.ts'
+import { scheduled } from '../shared/sweeps/index.ts'
 
 /** Every function that is deployed, named as its entry in functions/. */
 export const bundledFunctions: readonly string[] = [
-  ...sweeps.map(sweep => sweep.purpose),
+  ...scheduled.map(({ purpose }) => purpose),
   'migrate',
   'sync',
   'smoke',

@@ -2,6 +2,7 @@ import { Duration } from 'aws-cdk-lib'
 import { InvalidInputError } from '../shared/core/errors.ts'
 import { type Settings, variableName } from '../shared/core/read-settings.ts'
 import type { Sweep } from '../shared/sweeper/define.ts'
+import type { Watch } from '../shared/sweeper/vital-signs.ts'
 
 /** How much a function gets: memory buys its share of a processor, too. */
 export interface Size {
@@ -11,14 +12,22 @@ export interface Size {
 
 const pulsing: Size = { memoryMb: 128, timeout: Duration.seconds(120) }
 const draining: Size = { memoryMb: 256, timeout: Duration.seconds(60) }
+/** It reads for a moment; what is slow is left out, and the minute is soon the next one's. */
+const watching: Size = { memoryMb: 256, timeout: Duration.seconds(30) }
 /** For what a deployment waits for while it changes the database: all that Lambda gives. */
 export const migrating: Size = { memoryMb: 256, timeout: Duration.minutes(14) }
 /** Smoke asks a few functions at a time, each of which may wait twice for a connection. */
 export const asking: Size = { memoryMb: 256, timeout: Duration.minutes(5) }
 
+/** What a rule starts: a sweep has rows to take, and the watcher none. */
+export function isSweep(scheduled: Sweep | Watch): scheduled is Sweep {
+  return 'arms' in scheduled
+}
+
 /** A pulsing function mostly sleeps; the others work and leave. */
-export function sizeOf(sweep: Sweep): Size {
-  return sweep.pulse === null ? draining : pulsing
+export function sizeOf(scheduled: Sweep | Watch): Size {
+  if (!isSweep(scheduled)) return watching
+  return scheduled.pulse === null ? draining : pulsing
 }
 
 /** Room for a connection, a last batch and its retry, the report and the close. */

@@ -3,12 +3,12 @@ import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager'
 import type { Construct, IConstruct } from 'constructs'
 import { InvalidInputError } from '../shared/core/errors.ts'
 import { type Settings, variableName, writeSettings } from '../shared/core/read-settings.ts'
-import { sweeps } from '../shared/sweeps/index.ts'
+import { scheduled } from '../shared/sweeps/index.ts'
 import { type DatabaseSecrets, readStatements } from './database-secrets.ts'
 import { definitionsFunction } from './definitions.ts'
 import { runFirst, Smoke } from './deploy-order.ts'
 import { deploymentIdOf } from './environment.ts'
-import { checkTimeout, migrating, type Size, sizeOf } from './function-sizes.ts'
+import { checkTimeout, isSweep, migrating, type Size, sizeOf } from './function-sizes.ts'
 import { type Surroundings, TaskFunction } from './functions.ts'
 import { StartRule } from './rules.ts'
 
@@ -52,12 +52,12 @@ export function queueFunctions(scope: Construct, parts: QueueParts): QueueFuncti
     definitionsFunction(scope, 'Sync', { ...definitions, environment, databaseSecret, surroundings })
   const ready = runFirst(scope, { Migrate: migrate.function, ...(sync && { Sync: sync.function }) })
 
-  const scheduled = addScheduled(parts.settings, ready, (name, description, size) =>
+  const started = addScheduled(parts.settings, ready, (name, description, size) =>
     add(name, description, size, secrets.maintenance),
   )
-  const smoke = addSmoke(scope, scheduled, { environment: environmentWith(undefined), surroundings })
+  const smoke = addSmoke(scope, started, { environment: environmentWith(undefined), surroundings })
   const all = Object.fromEntries([
-    ...scheduled.map(({ purpose, made }) => [purpose, made.function] as const),
+    ...started.map(({ purpose, made }) => [purpose, made.function] as const),
     ['migrate', migrate.function] as const,
     ...(sync ? [['sync', sync.function] as const] : []),
     ...(smoke ? [['smoke', smoke.function] as const] : []),
@@ -65,22 +65,22 @@ export function queueFunctions(scope: Construct, parts: QueueParts): QueueFuncti
   return { all, ready, smoke }
 }
 
-interface Scheduled {
+interface Started {
   readonly purpose: string
   readonly made: TaskFunction
   readonly isOff: boolean
 }
 
-/** One function a sweep, and what starts it. */
+/** One function for each that a rule starts, and that rule. */
 function addScheduled(
   settings: Settings,
   ready: IConstruct,
   add: (name: string, description: string, size: Size) => TaskFunction,
-): Scheduled[] {
-  return sweeps.map(sweep => {
-    checkTimeout(sweep, settings)
-    const { purpose, title, cadenceMinutes: everyMinutes } = sweep
-    const made = add(purpose, `TaskQ: ${title.toLowerCase()}`, sizeOf(sweep))
+): Started[] {
+  return scheduled.map(each => {
+    if (isSweep(each)) checkTimeout(each, settings)
+    const { purpose, title, cadenceMinutes: everyMinutes } = each
+    const made = add(purpose, `TaskQ: ${title.toLowerCase()}`, sizeOf(each))
     const isOff = settings.functionsOff.includes(purpose)
     const rule = { description: `Starts ${purpose}: ${title}`, everyMinutes, target: made.function }
     if (!isOff) new StartRule(made, 'Start', rule)
@@ -92,18 +92,18 @@ function addScheduled(
 /** Asks what a rule starts. What is off is not asked: it may be off because it cannot work. */
 function addSmoke(
   scope: Construct,
-  scheduled: readonly Scheduled[],
+  started: readonly Started[],
   rest: Pick<QueueParts, 'surroundings'> & { readonly environment: Readonly<Record<string, string>> },
 ): Smoke | undefined {
-  const on = scheduled.filter(({ isOff }) => !isOff)
+  const on = started.filter(({ isOff }) => !isOff)
   if (on.length === 0) return undefined
   const targets = Object.fromEntries(on.map(({ purpose, made }) => [purpose, made.function]))
-  return new Smoke(scope, 'Smoke', { targets, after: scheduled.map(({ made }) => made), ...rest })
+  return new Smoke(scope, 'Smoke', { targets, after: started.map(({ made }) => made), ...rest })
 }
 
 /** A misspelt name would leave the function on that was to be off. */
 function refuseUnknownPurposes({ functionsOff }: Settings): void {
-  const purposes: string[] = sweeps.map(sweep => sweep.purpose)
+  const purposes: string[] = scheduled.map(({ purpose }) => purpose)
   const unknown = functionsOff.find(name => !purposes.includes(name))
   if (unknown === undefined) return
   const reason = `${unknown} is no function; there are ${purposes.join(', ')}`

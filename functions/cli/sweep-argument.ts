@@ -4,11 +4,11 @@ import type { Sweep } from '../../shared/sweeper/define.ts'
 import { sweeps } from '../../shared/sweeps/index.ts'
 import type { Call } from './verb.ts'
 
-/** The scheduled function that a word names. */
-export function sweepNamed(name: string): Sweep {
+/** The scheduled function that a word names; what else it could have been is told where there is none. */
+export function sweepNamed(name: string, others: readonly string[] = []): Sweep {
   const found = sweeps.find(sweep => sweep.purpose === name)
   if (found !== undefined) return found
-  const known = sweeps.map(sweep => sweep.purpose).join(', ')
+  const known = [...sweeps.map(sweep => sweep.purpose), ...others].join(', ')
   throw new InvalidInputError('USAGE', 'FUNCTION', `"${name}" is none; there are ${known}`)
 }
 

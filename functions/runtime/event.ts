@@ -21,6 +21,11 @@ export interface ManualEvent {
 /** An event that a scheduled function accepts. */
 export type SweepEvent = { readonly trigger: 'schedule' } | { readonly trigger: 'smoke' } | ManualEvent
 
+/** What the watcher may be asked: it has neither batches nor a breaker, and writes nothing anyway. */
+export type WatchEvent =
+  | Exclude<SweepEvent, ManualEvent>
+  | Pick<ManualEvent, 'trigger' | 'requestedBy' | 'reason' | 'dryRun'>
+
 /** Lambda ends an invocation after a quarter of an hour, whatever it is asked for. */
 const secondsMax = 900
 
@@ -52,17 +57,23 @@ const yesOrNo = z.optional(z.boolean({ error: 'is neither true nor false' }))
 
 const seconds = { error: `is not a whole number 1..${secondsMax}` }
 
+const asked = {
+  trigger: z.literal('manual'),
+  requestedBy: told(requesterCharactersMax),
+  reason: reasonText,
+  dryRun: yesOrNo,
+}
+
 const manual = (sweep: Sweep) =>
   z.strictObject({
-    trigger: z.literal('manual'),
-    requestedBy: told(requesterCharactersMax),
-    reason: reasonText,
+    ...asked,
     maxBatches: within('sweepDrainBatches'),
     batchSize: within(sweep.batchSize),
     maxSeconds: z.optional(z.int(seconds).check(z.minimum(1, seconds), z.maximum(secondsMax, seconds))),
     resetBreaker: yesOrNo,
-    dryRun: yesOrNo,
   })
+
+const manualWatch = z.strictObject(asked)
 
 const smoke = z.strictObject({ trigger: z.literal('smoke') })
 
@@ -80,16 +91,25 @@ const scheduled = z.object({
  * readEvent(promotion, { trigger: 'manual', requestedBy: 'ada', reason: 'backlog after an outage' })
  */
 export function readEvent(sweep: Sweep, event: unknown): SweepEvent {
+  return readBy(manual(sweep), event)
+}
+
+/** Reads the event of the watcher in the same way. */
+export function readWatchEvent(event: unknown): WatchEvent {
+  return readBy(manualWatch, event)
+}
+
+function readBy<Manual>(manualSchema: z.ZodMiniType<Manual>, event: unknown) {
   if (typeof event !== 'object' || event === null || Array.isArray(event)) {
     throw new InvalidInputError('EVENT_INVALID', 'event', 'is no object')
   }
   if (!('trigger' in event) && 'source' in event) {
     accept(scheduled, event)
-    return { trigger: 'schedule' }
+    return { trigger: 'schedule' } as const
   }
   const { trigger } = event as { trigger?: unknown }
   if (trigger === 'smoke') return accept(smoke, event)
-  if (trigger === 'manual') return accept(manual(sweep), event)
+  if (trigger === 'manual') return accept(manualSchema, event)
   const got = trigger === undefined ? 'is missing' : `is ${JSON.stringify(trigger)}`
   throw new InvalidInputError(
     'EVENT_INVALID',

@@ -1,6 +1,7 @@
 import { Metrics, MetricUnit } from '@aws-lambda-powertools/metrics'
 import { isTaskQError } from '../../shared/core/errors.ts'
 import type { DryRunResult, RunResult } from '../../shared/sweeper/result.ts'
+import type { VitalSigns, Watch } from '../../shared/sweeper/vital-signs.ts'
 
 /** Counts by name. Only what is not zero is published: a series costs money in every hour that has data. */
 export type Counts = Readonly<Record<string, number>>
@@ -32,14 +33,40 @@ export function countsOfError(error: unknown): Counts {
 
 /**
  * Prints the counts that are not zero as one line of CloudWatch's embedded format, and nothing where none is.
- * Call it after the commit. The schema is the one dimension: Powertools would add the service by itself.
+ * Call it after the commit.
  */
 export function publishCounts(schema: string, counts: Counts): void {
-  const stored = Object.entries(counts).filter(([, count]) => count !== 0)
+  publish(
+    schema,
+    Object.entries(counts)
+      .filter(([, count]) => count !== 0)
+      .map(([name, value]) => ({ name, unit: 'Count', value })),
+  )
+}
+
+/** Prints what the watcher read in the same way: what says that it lives always, all else where not zero. */
+export function publishGauges(watched: Watch, { schema, gauges }: VitalSigns): void {
+  publish(
+    schema,
+    watched.metrics.flatMap(({ name, unit, always }) => {
+      const value = gauges[name]
+      return value === undefined || (value === 0 && always !== true) ? [] : [{ name, unit, value }]
+    }),
+  )
+}
+
+interface Metric {
+  readonly name: string
+  readonly unit: keyof typeof MetricUnit
+  readonly value: number
+}
+
+/** The schema is the one dimension: Powertools would add the service by itself. */
+function publish(schema: string, stored: readonly Metric[]): void {
   if (stored.length === 0) return
   const metrics = new Metrics({ namespace: 'TaskQ' })
   metrics.clearDefaultDimensions()
   metrics.addDimension('Schema', schema)
-  for (const [name, count] of stored) metrics.addMetric(name, MetricUnit.Count, count)
+  for (const { name, unit, value } of stored) metrics.addMetric(name, MetricUnit[unit], value)
   metrics.publishStoredMetrics()
 }

@@ -31,7 +31,8 @@ export function openingText(schema: string, opening: BatchOpening): string {
     ${local('idle_in_transaction_session_timeout', `${opening.idleTimeoutMs}ms`)},
     ${local('jit', 'off')},
     ${opening.flushes === false ? `${local('synchronous_commit', 'off')},` : ''}
-    ${opening.lock === null ? '' : `${walkTheIndex},`}
+    ${opening.lock === null && opening.walksIndexes !== true ? '' : `${walkTheIndex},`}
+    ${opening.walksIndexes === true ? `${local('enable_seqscan', 'off')},` : ''}
     case when current_setting('server_version_num')::int >= 170000
       then ${local('transaction_timeout', '0')}
         || ${local('transaction_timeout', `${opening.transactionTimeoutMs}ms`)}

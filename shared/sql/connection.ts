@@ -11,6 +11,8 @@ export interface BatchOpening {
   readonly transactionTimeoutMs: number
   /** The role that its transaction assumes where the login is a member; absent: it stays the login. */
   readonly role?: string
+  /** Whether no table is read as a whole where an index leads to its rows. */
+  readonly walksIndexes?: boolean
   /** False: its commit does not wait for the server's disk. Absent or true: it does as the server is set. */
   readonly flushes?: boolean
   readonly target: Target

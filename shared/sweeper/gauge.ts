@@ -1,15 +1,18 @@
 import { arg, type Fragment, type Statement, schema, sql, statement } from '../sql/statement.ts'
 import { float8, int4, jsonb, type PgType } from '../sql/types.ts'
 
-/** One thing that is read at a moment: its metric is published under its name, and documented from here. */
-export interface Gauge {
-  /** The metric's name. */
+/** A metric of the watcher's, as it is published and documented. */
+export interface GaugeMetric {
   readonly name: string
   readonly unit: 'Count' | 'Seconds'
   /** What it says, as a phrase; the page of all gauges is made of these. */
   readonly doc: string
   /** Published whatever it reads, so that its silence says something; every other only when not zero. */
   readonly always?: true
+}
+
+/** One thing that is read at a moment. */
+export interface Gauge extends GaugeMetric {
   /** It asks the server about its sessions, of which a login sees its own; the role that it assumes none. */
   readonly asLogin?: true
   readonly statement: Statement<Reading, GaugeArgs>
@@ -30,6 +33,8 @@ export interface GaugeArgs {
   /** The functions that should run, and after how many seconds without a success each is stale. */
   readonly functions: readonly string[]
   readonly staleAfterSeconds: readonly number[]
+  /** A transaction is told of once it is older. */
+  readonly snapshotSeconds: number
 }
 
 /** A count goes no further: beyond it the answer is "many", and reading on would cost what a sweep costs. */
@@ -41,8 +46,8 @@ const worstMax = 50
 export const bound = arg('max', int4)
 
 /**
- * A gauge's statement, from steps whose last, `found`, holds a row for each thing that is told of, its columns
- * named as the log shall name them.
+ * A gauge's statement, from steps whose last, `found`, has a row for each thing that is told of. Its columns
+ * are named as the log shall name them.
  */
 export function gaugeOf<Args>(
   name: string,
@@ -58,9 +63,9 @@ export function gaugeOf<Args>(
   return statement(name, columns, fragment as Fragment<Args>)
 }
 
-/** The arguments of all gauges. */
-export function gaugeArgs(given: Omit<GaugeArgs, 'max'>): GaugeArgs & { readonly worstMax: number } {
-  return { ...given, max: countMax, worstMax }
+/** The arguments of all gauges, from those that differ. */
+export function gaugeArgs(given: Pick<GaugeArgs, 'functions' | 'staleAfterSeconds'>) {
+  return { ...given, max: countMax, snapshotSeconds: 300, worstMax }
 }
 
 /**
@@ -83,7 +88,8 @@ export function queuesOf(name: Fragment<unknown>, holds: Fragment<unknown>) {
     (select j.queue from ${schema}.jobs j where ${holds} order by j.queue limit 1)
     union all
     select (
-      select j.queue from ${schema}.jobs j where ${holds} and j.queue > ${name}.queue order by j.queue limit 1)
+      select j.queue from ${schema}.jobs j
+      where ${holds} and j.queue > ${name}.queue order by j.queue limit 1)
     from ${name} where ${name}.queue is not null
   )`
 }

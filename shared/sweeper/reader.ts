@@ -59,23 +59,28 @@ export class Reader {
   async #once<Row, Args>(statement: Statement<Row, Args>, args: Args, role: DatabaseRole | null) {
     const { connection } = this.#session
     try {
-      refuse(await connection.openBatch(this.#opening(role)), connection)
+      refuse(await connection.openBatch(readOpening(this.#plan, role)), connection)
       return await connection.run(statement, args)
     } finally {
       await connection.rollback()
     }
   }
+}
 
-  #opening(role: DatabaseRole | null): BatchOpening {
-    const { settings, statementTimeoutMs } = this.#plan
-    return {
-      lock: null,
-      statementTimeoutMs,
-      lockTimeoutMs: settings.batchLockTimeoutMs,
-      idleTimeoutMs: settings.idleInTransactionTimeoutMs,
-      transactionTimeoutMs: statementTimeoutMs + transactionSlackMs,
-      ...(role !== null && { role: roleName(settings, role) }),
-      target: { installationId: settings.installationId, environment: settings.environment },
-    }
+/** How the transaction of one read is opened. */
+export function readOpening(
+  { settings, statementTimeoutMs }: ReaderPlan,
+  role: DatabaseRole | null,
+): BatchOpening {
+  return {
+    lock: null,
+    // A count that stops early must not have gathered all that there is before it began.
+    walksIndexes: true,
+    statementTimeoutMs,
+    lockTimeoutMs: settings.batchLockTimeoutMs,
+    idleTimeoutMs: settings.idleInTransactionTimeoutMs,
+    transactionTimeoutMs: statementTimeoutMs + transactionSlackMs,
+    ...(role !== null && { role: roleName(settings, role) }),
+    target: { installationId: settings.installationId, environment: settings.environment },
   }
 }

@@ -1,6 +1,6 @@
 import type { DatabaseRole } from '../core/names.ts'
 import type { Settings } from '../core/read-settings.ts'
-import { type Gauge, gaugeArgs, type Reading } from './gauge.ts'
+import { type Gauge, type GaugeMetric, gaugeArgs, type Reading } from './gauge.ts'
 import { gaugeReadFailed, gauges } from './gauges/index.ts'
 import type { RunPorts } from './ports.ts'
 import { Reader } from './reader.ts'
@@ -11,6 +11,8 @@ import type { Session } from './session.ts'
 /** The function that watches all others: it reads gauges, and nothing else. */
 export interface Watch extends Scheduled {
   readonly gauges: readonly Gauge[]
+  /** What it publishes: its gauges, and how many of them it could not read. */
+  readonly metrics: readonly GaugeMetric[]
 }
 
 export const vitalSigns: Watch = Object.freeze({
@@ -23,6 +25,7 @@ every run. Each gauge is a statement of its own, read at that moment; one that f
 and the others go on.`,
   cadenceMinutes: 1,
   gauges,
+  metrics: [...gauges, gaugeReadFailed],
 })
 
 /** What one invocation of the watcher returns and prints. */

@@ -6,9 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bundledFunctions } from '../../infra/bundle-folders.ts'
 import { type Bundle, buildBundles } from '../../infra/bundles.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { scheduled } from '../../shared/sweeps/index.ts'
 
-const purposes = sweeps.map(({ purpose }) => purpose)
+const purposes = scheduled.map(({ purpose }) => purpose)
 const coldBytesMax = 200_000
 const folder = mkdtempSync(join(tmpdir(), 'taskq-bundles-'))
 afterAll(() => rmSync(folder, { recursive: true }))

@@ -1,4 +1,4 @@
-import { App, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib'
+import { App, RemovalPolicy, Stack } from 'aws-cdk-lib'
 import { Match, Template } from 'aws-cdk-lib/assertions'
 import { Key } from 'aws-cdk-lib/aws-kms'
 import { LayerVersion } from 'aws-cdk-lib/aws-lambda'
@@ -9,7 +9,7 @@ import { buildBundles } from '../../infra/bundles.ts'
 import type { SettingsProps } from '../../infra/environment.ts'
 import { sizeOf } from '../../infra/function-sizes.ts'
 import { TaskQ, type TaskQProps } from '../../infra/taskq.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { scheduled } from '../../shared/sweeps/index.ts'
 import { secretArn } from '../support/synthesis.ts'
 
 beforeAll(async () => {
@@ -112,7 +112,7 @@ describe('the secret', () => {
     const roles = Object.values(template.findResources('AWS::IAM::Role')).filter(({ Properties }) =>
       JSON.stringify(Properties).includes('secretsmanager:GetSecretValue'),
     )
-    expect(roles).toHaveLength(sweeps.length + 1)
+    expect(roles).toHaveLength(scheduled.length + 1)
     for (const { Properties } of roles) {
       expect(Properties.Policies[0].PolicyDocument.Statement[2]).toEqual({
         Effect: 'Allow',
@@ -187,13 +187,18 @@ test('logs are under the key, and functions have the layers, that are given', ()
   template.allResourcesProperties('AWS::Logs::LogGroup', {
     KmsKeyId: { 'Fn::GetAtt': [Match.stringLikeRegexp('^Key'), 'Arn'] },
   })
-  template.resourcePropertiesCountIs('AWS::Lambda::Function', { Layers: [layerArn] }, sweeps.length + 2)
+  template.resourcePropertiesCountIs('AWS::Lambda::Function', { Layers: [layerArn] }, scheduled.length + 2)
 })
 
-test('a pulsing function has more time than its window, a draining one more memory', () => {
-  const sizes = sweeps.map(sweep => ({ isPulsing: sweep.pulse !== null, ...sizeOf(sweep) }))
-  for (const { isPulsing, timeout, memoryMb } of sizes) {
-    expect(timeout).toEqual(Duration.seconds(isPulsing ? 120 : 60))
-    expect(memoryMb).toBe(isPulsing ? 128 : 256)
-  }
+test('a pulsing function has more time than its window, a draining one more memory, the watcher less', () => {
+  const sizes = scheduled.map(each => ({ kind: kindOf(each), ...sizeOf(each) }))
+  const expected = { pulses: [120, 128], drains: [60, 256], watches: [30, 256] }
+  expect(new Set(sizes.map(({ kind }) => kind))).toEqual(new Set(Object.keys(expected)))
+  for (const { kind, timeout, memoryMb } of sizes)
+    expect([timeout.toSeconds(), memoryMb]).toEqual(expected[kind])
 })
+
+function kindOf(each: (typeof scheduled)[number]): 'pulses' | 'drains' | 'watches' {
+  if (!('arms' in each)) return 'watches'
+  return each.pulse === null ? 'drains' : 'pulses'
+}

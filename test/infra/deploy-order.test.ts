@@ -4,7 +4,7 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildBundles } from '../../infra/bundles.ts'
 import type { TaskQProps } from '../../infra/taskq.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { scheduled } from '../../shared/sweeps/index.ts'
 import { awaited, fastApp, idsOf, queueIn, type Resources, resourcesOf } from '../support/templates.ts'
 
 const code = { runtime: Runtime.NODEJS_24_X, handler: 'index.handler', code: Code.fromInline('//') }
@@ -54,7 +54,7 @@ describe('nothing new runs', () => {
   test.each(['Migrate', 'Sync'])('before %s succeeded', step => {
     const later = running.flatMap(type => idsOf(resources, type)).filter(id => !apart.test(id))
     // A function, its asynchronous configuration, its rule, that one's permission; smoke has the first two.
-    expect(later).toHaveLength(4 * (sweeps.length + 2) + 2)
+    expect(later).toHaveLength(4 * (scheduled.length + 2) + 2)
     for (const id of later) expect(awaited(resources, id), id).toContain(trigger(step))
   })
 
@@ -86,7 +86,7 @@ describe('nothing new runs', () => {
 describe('smoke', () => {
   test('runs after every function and rule of the queue, and nothing waits for it', () => {
     const earlier = running.flatMap(type => idsOf(resources, type, /^TaskQ(?!Smoke|Migrate|Sync)/))
-    expect(earlier.length).toBeGreaterThan(4 * sweeps.length)
+    expect(earlier.length).toBeGreaterThan(4 * scheduled.length)
     const waited = awaited(resources, smokeRun())
     for (const id of earlier) expect(waited, id).toContain(id)
     for (const id of Object.keys(resources)) expect(awaited(resources, id), id).not.toContain(smokeRun())
@@ -96,19 +96,19 @@ describe('smoke', () => {
     const off = everything({ settings: { functionsOff: ['promotion'] } })
     const [asked] = idsOf(off, 'Custom::TaskQSmoke').map(id => off[id]?.Properties)
     expect(Object.keys(asked?.['Functions'] ?? {})).toEqual(
-      sweeps.map(({ purpose }) => purpose).filter(purpose => purpose !== 'promotion'),
+      scheduled.map(({ purpose }) => purpose).filter(purpose => purpose !== 'promotion'),
     )
     expect(resources[smokeRun()]?.Properties).toMatchObject({
       ServiceToken: { 'Fn::GetAtt': [expect.stringMatching(/^TaskQSmokeAskFunction/), 'Arn'] },
       ServiceTimeout: '360',
       Functions: Object.fromEntries(
-        sweeps.map(({ purpose }) => [purpose, { Ref: expect.stringMatching(/^TaskQ\w+Function/) }]),
+        scheduled.map(({ purpose }) => [purpose, { Ref: expect.stringMatching(/^TaskQ\w+Function/) }]),
       ),
     })
   })
 
   test('is not there where every function is off', () => {
-    const settings = { functionsOff: sweeps.map(({ purpose }) => purpose) }
+    const settings = { functionsOff: scheduled.map(({ purpose }) => purpose) }
     expect(idsOf(everything({ settings }), 'Custom::TaskQSmoke')).toEqual([])
   })
 

@@ -7,6 +7,7 @@ import { type ISecret, Secret } from 'aws-cdk-lib/aws-secretsmanager'
 import { beforeAll, describe, expect, test } from 'vitest'
 import { buildBundles } from '../../infra/bundles.ts'
 import type { TaskQProps } from '../../infra/taskq.ts'
+import { scheduled } from '../../shared/sweeps/index.ts'
 import { secretArn } from '../support/synthesis.ts'
 import { allowedTo, fastApp, idsOf, queueIn, type Resources, resourcesOf } from '../support/templates.ts'
 
@@ -57,14 +58,17 @@ const ask = (...functions: string[]) => ({
   Resource: functions.map(name => arnOf(`TaskQ${name}Function`)),
 })
 
+/** What a rule starts, as its construct is named: `ExpiredLocks` of `expired_locks`. */
+const started = scheduled.map(({ purpose }) =>
+  purpose.replaceAll(/(^|_)([a-z])/g, (_, _before, letter: string) => letter.toUpperCase()),
+)
+
 /** What each role may do: the whole of it, and so the place where a right is added. */
 const table = (secrets: Readonly<Record<keyof typeof own | 'owner', string>>) => ({
-  TaskQDeadlineExceededRole: [log('DeadlineExceeded'), read(secrets.maintenance)],
-  TaskQExpiredLocksRole: [log('ExpiredLocks'), read(secrets.maintenance)],
-  TaskQPromotionRole: [log('Promotion'), read(secrets.maintenance)],
+  ...Object.fromEntries(started.map(name => [`TaskQ${name}Role`, [log(name), read(secrets.maintenance)]])),
   TaskQMigrateRole: [log('Migrate'), read(secrets.owner)],
   TaskQSyncRole: [log('Sync'), read(secrets.owner)],
-  TaskQSmokeAskRole: [log('SmokeAsk'), ask('DeadlineExceeded', 'ExpiredLocks', 'Promotion')],
+  TaskQSmokeAskRole: [log('SmokeAsk'), ask(...started)],
   TaskQBulkRole: [log('Bulk'), read(secrets.worker)],
   GranteeFunction: [read(secrets.client)],
   GranteePrincipal: [read(secrets.client)],
@@ -163,7 +167,7 @@ describe('each role may do what stands in the table, and nothing else', () => {
     const added = (path: string) => [log(path), read(secretArn), sorted(interfaces), sorted(traces)]
     expect(roles['TaskQPromotionRole']).toEqual(added('Promotion'))
     expect(roles['TaskQMigrateRole']).toEqual(added('Migrate'))
-    const smoke = [log('SmokeAsk'), ask('DeadlineExceeded', 'ExpiredLocks', 'Promotion'), sorted(traces)]
+    const smoke = [log('SmokeAsk'), ask(...started), sorted(traces)]
     expect(roles['TaskQSmokeAskRole']).toEqual(smoke)
     expect(roles['GranteeFunction']).toEqual([read(secretArn)])
   })

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { scheduled } from '../../shared/sweeps/index.ts'
 import {
   ofType,
   ownFunctions,
@@ -23,10 +23,10 @@ const functionOf = (name: string): [string, Resource] => {
   if (found === undefined || another !== undefined) throw new Error(`no single function of ${name}`)
   return found
 }
-const names = [...sweeps.map(sweep => sweep.purpose), 'migrate']
+const names = [...scheduled.map(({ purpose }) => purpose), 'migrate']
 
 describe('a function', () => {
-  test('stands for each sweep, for migrate and for smoke, and for nothing else', () => {
+  test('stands for each that a rule starts, for migrate and for smoke, and for nothing else', () => {
     expect(ownFunctions(stack)).toHaveLength(names.length + 1)
     expect(functionOf('smoke')).toBeDefined()
   })
@@ -57,6 +57,7 @@ describe('a function', () => {
     ['promotion', 128, 120],
     ['expired_locks', 128, 120],
     ['deadline_exceeded', 256, 60],
+    ['vital_signs', 256, 30],
     ['migrate', 256, 840],
   ])('%s has %i MB and %i s', (name, MemorySize, Timeout) => {
     expect(functionOf(name)[1].Properties).toMatchObject({ MemorySize, Timeout })
@@ -113,7 +114,7 @@ describe('a function', () => {
 
 describe('a rule', () => {
   test('starts each sweep that is not off, by its cadence and with no retry', () => {
-    const on = sweeps.filter(({ purpose }) => purpose !== 'deadline_exceeded')
+    const on = scheduled.filter(({ purpose }) => purpose !== 'deadline_exceeded')
     const rules = ofType(stack, 'AWS::Events::Rule').map(([, { Properties }]) => Properties)
     expect(rules).toHaveLength(on.length)
     for (const { purpose, cadenceMinutes } of on) {
@@ -144,9 +145,9 @@ describe('a deployment', () => {
       ExecuteOnHandlerChange: true,
     })
     const later = Object.entries(stack.template.Resources).filter(([id]) =>
-      sweeps.some(({ purpose }) => id.startsWith(`TaskQ${pascal(purpose)}`)),
+      scheduled.some(({ purpose }) => id.startsWith(`TaskQ${pascal(purpose)}`)),
     )
-    expect(later.length).toBeGreaterThan(sweeps.length * 4)
+    expect(later.length).toBeGreaterThan(scheduled.length * 4)
     for (const [id, { DependsOn }] of later) expect(DependsOn, id).toContain(triggerId)
     const before = Object.entries(stack.template.Resources).filter(([id]) => id.startsWith('TaskQMigrateF'))
     for (const [id, { DependsOn }] of before) expect(DependsOn ?? [], id).not.toContain(triggerId)

@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Sweep } from '../../shared/sweeper/define.ts'
 
-/** The functions in functions/ that no rule starts: a deploy or an operator invokes them. Written by hand. */
-export const invokedFunctions: readonly string[] = ['migrate', 'sync', 'smoke']
+/**
+ * The functions in functions/ that are written by hand: what a deploy or an operator invokes, and the
+ * watcher, which is no sweep.
+ */
+export const handwrittenFunctions: readonly string[] = ['migrate', 'sync', 'smoke', 'vital_signs']
 
 /** A purpose as a name in TypeScript. */
 export function camelCase(purpose: string): string {

@@ -1,9 +1,11 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { camelCase, definitionOf, invokedFunctions, purposesIn } from './definitions.ts'
+import { vitalSigns } from '../../shared/sweeper/vital-signs.ts'
+import { camelCase, definitionOf, handwrittenFunctions, purposesIn } from './definitions.ts'
 import { renderEntry, renderIndex } from './render-code.ts'
 import { renderFunctionsPage, renderSettingsPage } from './render-docs.ts'
+import { renderVitalSignsPage } from './render-vital-signs.ts'
 import { isGenerated, projectRoot, readSource } from './tree.ts'
 
 const purposes = purposesIn(projectRoot)
@@ -13,7 +15,8 @@ const sweeps = await Promise.all(purposes.map(purpose => definitionOf(projectRoo
 const generated = [
   { file: 'shared/sweeps/index.ts', text: renderIndex(purposes) },
   ...sweeps.map(sweep => ({ file: `functions/${sweep.purpose}.ts`, text: renderEntry(sweep) })),
-  { file: 'docs/functions.md', text: renderFunctionsPage(sweeps) },
+  { file: 'docs/functions.md', text: renderFunctionsPage(sweeps, vitalSigns) },
+  { file: 'docs/vital-signs.md', text: renderVitalSignsPage(vitalSigns) },
   { file: 'docs/settings.md', text: renderSettingsPage() },
 ]
 
@@ -32,11 +35,11 @@ test.each(purposes)('%s is held to the laws', purpose => {
 test('functions/ holds one file for each function that is deployed, and no other', () => {
   const files = readdirSync(join(projectRoot, 'functions'), { withFileTypes: true })
   const deployed = files.filter(entry => entry.isFile()).map(entry => entry.name)
-  const expected = [...purposes, ...invokedFunctions].map(purpose => `${purpose}.ts`)
+  const expected = [...purposes, ...handwrittenFunctions].map(purpose => `${purpose}.ts`)
   expect(purposes, 'without a definition all of this would hold of nothing').not.toEqual([])
   expect(
     deployed.filter(name => !expected.includes(name)),
     'delete it, or give it a definition',
   ).toEqual([])
-  expect(deployed).toEqual(expect.arrayContaining(invokedFunctions.map(purpose => `${purpose}.ts`)))
+  expect(deployed).toEqual(expect.arrayContaining(handwrittenFunctions.map(purpose => `${purpose}.ts`)))
 })

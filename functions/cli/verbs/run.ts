@@ -2,6 +2,7 @@ import type { Sweep } from '../../../shared/sweeper/define.ts'
 import type { RunPorts, RunRequest } from '../../../shared/sweeper/ports.ts'
 import type { DryRunResult, RunResult } from '../../../shared/sweeper/result.ts'
 import { run } from '../../../shared/sweeper/run.ts'
+import { vitalSigns } from '../../../shared/sweeper/vital-signs.ts'
 import { nowMs, sleepUntilStopped } from '../../runtime/budget.ts'
 import type { Answer } from '../answer.ts'
 import { wholeNumberFlag } from '../arguments.ts'
@@ -9,6 +10,7 @@ import { describeResult, some } from '../describe-result.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openDatabase } from '../open-database.ts'
 import { operatorOf, reasonFlag } from '../operator.ts'
+import { runVitalSigns } from '../run-vital-signs.ts'
 import { bySetting, sweepNamed } from '../sweep-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 import { watchBatches } from './watch-batches.ts'
@@ -30,7 +32,9 @@ export const runVerb: Verb = {
     reason: reasonFlag,
   },
   run: async call => {
-    const sweep = sweepNamed(call.words[0] ?? '')
+    const [name = ''] = call.words
+    if (name === vitalSigns.purpose) return runVitalSigns(call)
+    const sweep = sweepNamed(name, [vitalSigns.purpose])
     const request = requestOf(sweep, call)
     return answerOf(await run(sweep, request, portsOf(sweep, call)))
   },

@@ -9,14 +9,14 @@ const isUnclaimed = sql`j.unclaimed_since is not null and j.status in ('pending'
 /** Open, not running, and claimed before: the predicate of `jobs_waiting` and of `jobs_unfinished`. */
 const isWaiting = sql`j.unclaimed_since is null and j.status in ('pending', 'scheduled')`
 
-/** How long a queue's jobs may wait for their first claim; one without a row has what the column's default is. */
+/** How long a queue's jobs may wait for their first claim; without a row it has the column's default. */
 export const unclaimedLimit = sql`coalesce(q.max_unclaimed_age, interval '15 minutes')`
 
 /** The instant since which a queue's oldest unclaimed job waits; no row where none is due. */
 export const oldestUnclaimed = (queue: ReturnType<typeof sql>) => sql`
       select j.unclaimed_since as since from ${schema}.jobs j
       where j.queue = ${queue} and ${isUnclaimed} and j.unclaimed_since <= statement_timestamp()
-      order by j.unclaimed_since
+      order by j.queue, j.unclaimed_since
       limit 1`
 
 /** `owing`: every queue that is not paused and has unclaimed work that is due, since when, and its limit. */
@@ -33,7 +33,7 @@ const unclaimedRow = sql`select queue, ${ageOf(sql`since`)} as "ageSeconds",
       extract(epoch from most)::float8 as "limitSeconds"
     from owing`
 
-/** Whether work that waits since then is over its limit. Infinite limits and instants compare as they should. */
+/** Whether work that waits since then is over its limit; infinite limits and instants compare, too. */
 export const isOverLimit = (since: ReturnType<typeof sql>, most: ReturnType<typeof sql>) =>
   sql`${since} < statement_timestamp() - ${most}`
 
@@ -44,7 +44,7 @@ const waiting = sql`with recursive ${queuesOf(sql`waiting`, isWaiting)},
     cross join lateral (
       select j.scheduled_at from ${schema}.jobs j
       where j.queue = waiting.queue and ${isWaiting} and j.scheduled_at <= statement_timestamp()
-      order by j.scheduled_at
+      order by j.queue, j.scheduled_at
       limit 1
     ) as first
     left join ${schema}.queues q on q.name = waiting.queue
@@ -52,8 +52,8 @@ const waiting = sql`with recursive ${queuesOf(sql`waiting`, isWaiting)},
   )`
 
 /**
- * Since when each open job was first due. Of those that wait for a first claim each queue's oldest is enough,
- * and of those claimed before one; the running ones are read in the order of their deadlines, up to the bound.
+ * Since when the oldest open jobs were first due: each queue's oldest that waits for a first claim, one that
+ * was claimed before, and the oldest running one of as many as the bound, by their deadlines.
  */
 const unfinished = sql`with recursive ${queuesOf(sql`unclaimed`, isUnclaimed)},
   oldest as (
@@ -61,7 +61,7 @@ const unfinished = sql`with recursive ${queuesOf(sql`unclaimed`, isUnclaimed)},
     cross join lateral (
       select j.id, j.queue, j.actor, j.status, j.first_due_at from ${schema}.jobs j
       where j.queue = unclaimed.queue and ${isUnclaimed} and j.unclaimed_since <= statement_timestamp()
-      order by j.unclaimed_since
+      order by j.queue, j.unclaimed_since
       limit 1
     ) as first
     union all
@@ -97,7 +97,7 @@ const due = sql`with recursive ${queuesOf(sql`later`, sql`j.status = 'scheduled'
       from (
         select j.scheduled_at from ${schema}.jobs j
         where j.queue = later.queue and ${isDue}
-        order by j.scheduled_at, j.id
+        order by j.queue, j.scheduled_at, j.id
         limit ${bound}
       ) as counted
     ) as late
@@ -127,7 +127,7 @@ export const backlogGauges: readonly Gauge[] = [
   {
     name: 'OldestWaitingAgeSeconds',
     unit: 'Seconds',
-    doc: 'since when a job that was claimed before is due again, and not running, in a queue that is not paused',
+    doc: 'since when a job that was claimed before is due again and not running, no queue that is paused',
     statement: gaugeOf('gauge-oldest-waiting', waiting, oldestAge),
   },
   {

@@ -1,4 +1,4 @@
-import type { Gauge } from '../gauge.ts'
+import type { Gauge, GaugeMetric } from '../gauge.ts'
 import { backlogGauges } from './backlog.ts'
 import { databaseGauges } from './database.ts'
 import { feedGauges } from './feed.ts'
@@ -15,8 +15,8 @@ export const gauges: readonly Gauge[] = [
 ]
 
 /** Counts the gauges that could not be read; no statement asks for it. */
-export const gaugeReadFailed = {
+export const gaugeReadFailed: GaugeMetric = {
   name: 'GaugeReadFailed',
   unit: 'Count',
   doc: 'gauges that could not be read in this run, and are absent from it',
-} as const satisfies Omit<Gauge, 'statement'>
+}

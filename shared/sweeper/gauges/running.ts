@@ -23,11 +23,13 @@ const unserved = sql`with recursive ${queuesOf(sql`ready`, sql`j.status = 'pendi
     union
     select later.queue from later
     cross join lateral (
-      select from ${schema}.jobs j
-      where j.queue = later.queue and j.status = 'scheduled' and j.scheduled_at <= statement_timestamp()
-      order by j.scheduled_at, j.id
+      -- With an equality the order of another index would do, which walks through all other queues' rows.
+      select j.scheduled_at from ${schema}.jobs j
+      where j.queue >= later.queue and j.status = 'scheduled'
+      order by j.queue, j.scheduled_at, j.id
       limit 1
     ) as first
+    where first.scheduled_at <= statement_timestamp()
   ),
   found as (
     select due.queue, ${ageOf(sql`q.last_claim_at`)} as "claimAgeSeconds"
@@ -56,6 +58,7 @@ const stranded = sql`with recursive lanes as (
       select count(*) as jobs from (
         select from ${schema}.jobs j
         where j.status = 'pending' and j.queue = lanes.queue and j.actor = lanes.actor
+        order by j.queue, j.actor, j.priority desc, j.scheduled_at, j.id
         limit ${bound}
       ) as counted
     ) as held

@@ -1,0 +1,87 @@
+import { beforeAll, describe, expect, it } from 'vitest'
+import { bind, render } from '../../../shared/sql/statement.ts'
+import { gaugeArgs } from '../../../shared/sweeper/gauge.ts'
+import { gauges } from '../../../shared/sweeper/gauges/index.ts'
+import { readOpening } from '../../../shared/sweeper/reader.ts'
+import { readQueues } from '../../../shared/sweeper/status/statements.ts'
+import { type TestDatabase, useDatabase } from '../../support/database.ts'
+import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
+import { nodesOf, type PlanNode, readsOfJobs } from '../../support/plans.ts'
+import { settingsWith } from '../../support/sweeping.ts'
+import { retriedJob } from '../../support/watching.ts'
+
+/** By which indexes each statement reads the jobs; what is not named here does not read them. */
+const indexes: Readonly<Record<string, readonly string[]>> = {
+  'gauge-unclaimed-over-limit': ['jobs_unclaimed'],
+  'gauge-oldest-unclaimed': ['jobs_unclaimed'],
+  'gauge-oldest-waiting': ['jobs_waiting'],
+  'gauge-oldest-unfinished': ['jobs_expired_locks', 'jobs_unclaimed', 'jobs_unfinished'],
+  'gauge-due-not-promoted': ['jobs_promotion_by_queue'],
+  'gauge-oldest-due-not-promoted': ['jobs_promotion_by_queue'],
+  'gauge-running-lease-expired': ['jobs_expired_locks'],
+  'gauge-queues-unserved': ['jobs_claim', 'jobs_promotion_by_queue'],
+  'gauge-jobs-stranded': ['jobs_claim'],
+  'status-queues': ['jobs_claim', 'jobs_expired_locks', 'jobs_promotion_by_queue', 'jobs_unclaimed'],
+}
+
+const args = gaugeArgs({ functions: ['promotion'], staleAfterSeconds: [180] })
+const statements = [...gauges.map(({ statement }) => statement), readQueues] as const
+
+/** The plan of a statement inside a transaction that is opened as a reader opens it. */
+async function explain(database: TestDatabase, { fragment }: (typeof statements)[number], mode: string) {
+  const connection = await database.connect()
+  const { text, parameters } = render<never>(fragment, 'taskq')
+  const literals = bind(parameters, args).map(literal)
+  await connection.openBatch(readOpening({ settings: settingsWith(), statementTimeoutMs: 60_000 }, 'reader'))
+  await connection.script(`set local plan_cache_mode = force_${mode}_plan; prepare deployed as ${text}`)
+  const [row] = await connection.script(`explain (format json) execute deployed(${literals.join(', ')})`)
+  // It would stay in the session, which behind a pooler is the next client's.
+  await connection.script('deallocate deployed')
+  await connection.rollback()
+  const [explained] = (row as { 'QUERY PLAN': { Plan: PlanNode; JIT?: unknown }[] })['QUERY PLAN']
+  return { nodes: nodesOf(explained?.Plan ?? { 'Node Type': 'none' }), jit: explained?.JIT }
+}
+
+const literal = (value: unknown) => (Array.isArray(value) ? `'{${value.join(',')}}'` : String(value))
+
+describe('over 100,000 jobs of every kind', () => {
+  const database = useDatabase()
+  const queue = `'q' || n % 3`
+
+  beforeAll(async () => {
+    await insertJobs(database(), { ...pendingJob(), queue }, 30_000)
+    await insertJobs(database(), { ...pendingJob(), queue, actor: `'other'`, priority: 'n % 10' }, 10_000)
+    await insertJobs(database(), { ...scheduledJob(), queue }, 20_000)
+    await insertJobs(database(), { ...retriedJob('1 hour'), queue, status: `'scheduled'` }, 10_000)
+    await insertJobs(database(), { ...retriedJob('1 hour'), queue }, 5000)
+    await insertJobs(database(), { ...endedJob('succeeded'), queue }, 20_000)
+    await insertJobs(database(), { ...lockedJob(), queue }, 5000)
+    await database().rows(
+      `insert into taskq.job_events (job_id, kind, detail)
+       select id, 'state_change',
+         jsonb_build_object('reason', case when attempt = 0 then 'enqueued' else 'lock_expired' end)
+       from taskq.jobs`,
+    )
+    await database().rows('analyze')
+  })
+
+  describe.each(['custom', 'generic'] as const)('as a %s plan', mode => {
+    it.each(statements.map(statement => [statement.name, statement] as const))(
+      '%s walks its own indexes and no others, and reads no table as a whole',
+      async (name, statement) => {
+        const { nodes, jit } = await explain(database(), statement, mode)
+        const { scans, indexes: used } = readsOfJobs(nodes)
+        expect(used).toEqual(indexes[name] ?? [])
+        expect(scans.filter(scan => !/^Index (Only )?Scan$/.test(scan))).toEqual([])
+        expect(jit).toBeUndefined()
+      },
+    )
+
+    it('the horizon of the feed is found by the feed’s own index', async () => {
+      const statement = statements.find(each => each.name === 'gauge-feed-horizon-lag') ?? readQueues
+      const { nodes } = await explain(database(), statement, mode)
+      const events = nodes.filter(node => node['Relation Name'] === 'job_events')
+      expect(events).toMatchObject([{ 'Index Name': 'job_events_feed', 'Index Cond': expect.any(String) }])
+    })
+  })
+})
