@@ -9,6 +9,7 @@ import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs
 import { type Login, makeLogin } from '../support/logins.ts'
 import { nobody } from '../support/migrating.ts'
 import { sweepOnce } from '../support/sweeping.ts'
+import { watchOnce } from '../support/watching.ts'
 import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
 
 /*
@@ -86,6 +87,17 @@ function runIn(schema: Schema, sweep: Sweep): Promise<RunResult> {
   return sweepOnce(database(), sweep, { settings: { schemaName: schema }, ports: { connect } })
 }
 
+/** Looks after a schema until it is over, and never in vain. */
+async function watchIn(schema: Schema, isOver: () => boolean): Promise<number> {
+  const connect = () => loginOf(schema).connect(schema)
+  let looks = 0
+  for (; !isOver(); looks++) {
+    const { failed } = await watchOnce(database(), { settings: { schemaName: schema }, connect })
+    expect(failed).toEqual([])
+  }
+  return looks
+}
+
 /** Every lock that a login's sessions hold or wait for, those on the catalogs aside; and for whom they wait. */
 const lookAtLocks = (schema: Schema) =>
   database().rows<{ object: string; blockers: string[] }>(
@@ -134,6 +146,7 @@ it('never wait for each other, whatever all of their functions do at once', asyn
   let ended = false
   const watching = watchLocks(seen, () => ended)
   const living = schemas.map(schema => liveIn(schema, () => ended))
+  const looking = schemas.map(schema => watchIn(schema, () => ended))
   const runs = schemas.flatMap(schema =>
     sweeps.map(async sweep => {
       const results: RunResult[] = []
@@ -145,7 +158,7 @@ it('never wait for each other, whatever all of their functions do at once', asyn
   const results = await Promise.all(runs).finally(() => {
     ended = true
   })
-  const [jobs] = await Promise.all([Promise.all(living), watching])
+  const [jobs, looks] = await Promise.all([Promise.all(living), Promise.all(looking), watching])
 
   // Nothing of the one is a lock of the other, and none was met on the way.
   expect(seen.waits).toEqual([])
@@ -156,6 +169,7 @@ it('never wait for each other, whatever all of their functions do at once', asyn
   for (const each of results)
     expect(each.reduce((sum, { rows }) => sum + rows, 0)).toBeGreaterThanOrEqual(2900)
   expect(Math.min(...jobs)).toBeGreaterThan(10)
+  expect(Math.min(...looks)).toBeGreaterThan(1)
   for (const schema of schemas) expect(seen.objects[schema].size).toBeGreaterThan(20)
 })
 
