@@ -43,3 +43,22 @@ describe('the sessions of a worker', () => {
     await expect.poll(() => sessionsOf('taskq-worker')).toBe(0)
   })
 })
+
+describe('the session of a health check', () => {
+  it('is one for all who ask at once, and closed with the answer', async () => {
+    const worker = await workerOn(database(), [actor.run(() => 1)])
+    const locker = await database().client()
+    await locker.query('begin; lock table taskq.sweep_state in access exclusive mode')
+    const asked = Array.from({ length: 20 }, () => worker.health())
+    await expect.poll(() => sessionsOf('taskq-status')).toBe(1)
+    await locker.query('rollback')
+    await Promise.all(asked)
+    await expect.poll(() => sessionsOf('taskq-status')).toBe(0)
+  })
+
+  it('is not opened before somebody asks', async () => {
+    await workerOn(database(), [actor.run(() => 1)])
+    await expect.poll(() => sessionsOf('taskq-worker')).toBeGreaterThan(0)
+    expect(await sessionsOf('taskq-status')).toBe(0)
+  })
+})

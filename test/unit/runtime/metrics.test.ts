@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { countsOf, countsOfError, publishCounts } from '../../../functions/runtime/metrics.ts'
+import { countsOf, countsOfError, publishCounts, publishGauges } from '../../../functions/runtime/metrics.ts'
 import { TaskQError, WrongTargetError } from '../../../shared/core/errors.ts'
 import type { RunResult } from '../../../shared/sweeper/result.ts'
+import { type VitalSigns, vitalSigns } from '../../../shared/sweeper/vital-signs.ts'
 import { printed } from '../../support/printed.ts'
 
 afterEach(() => vi.restoreAllMocks())
@@ -55,6 +56,55 @@ describe('metrics', () => {
     const [line = ''] = printed(() => publishCounts('b', { JobsCrashed: 1 }))
     expect(JSON.parse(line)).toMatchObject({ Schema: 'b', JobsCrashed: 1 })
     expect(line).not.toContain('WrongTarget')
+  })
+})
+
+describe('vital signs', () => {
+  const read = (gauges: VitalSigns['gauges']): VitalSigns => ({
+    function: 'vital_signs',
+    schema: 'tenant_a',
+    trigger: 'schedule',
+    outcome: 'drained',
+    gauges,
+    failed: [],
+    worst: {},
+    durationMs: 5,
+  })
+
+  test('publish the one heartbeat always, and nothing else that is zero or absent', () => {
+    const lines = printed(() => publishGauges(vitalSigns, read({ SweepsStale: 0, JobsStranded: 0 })))
+    expect(lines.map(line => JSON.parse(line))).toEqual([
+      {
+        _aws: {
+          Timestamp: expect.any(Number),
+          CloudWatchMetrics: [
+            {
+              Namespace: 'TaskQ',
+              Dimensions: [['Schema']],
+              Metrics: [{ Name: 'SweepsStale', Unit: 'Count' }],
+            },
+          ],
+        },
+        Schema: 'tenant_a',
+        SweepsStale: 0,
+      },
+    ])
+  })
+
+  test('publish ages in seconds, and how many gauges could not be read', () => {
+    const gauges = { OldestUnclaimedAgeSeconds: 1234.5, RowsQuarantined: 3, GaugeReadFailed: 2 }
+    const [line = ''] = printed(() => publishGauges(vitalSigns, read(gauges)))
+    const { _aws, ...members } = JSON.parse(line)
+    expect(members).toEqual({ Schema: 'tenant_a', ...gauges })
+    expect(_aws.CloudWatchMetrics[0].Metrics).toEqual([
+      { Name: 'RowsQuarantined', Unit: 'Count' },
+      { Name: 'OldestUnclaimedAgeSeconds', Unit: 'Seconds' },
+      { Name: 'GaugeReadFailed', Unit: 'Count' },
+    ])
+  })
+
+  test('that lack their heartbeat print none: its silence is the alarm', () => {
+    expect(printed(() => publishGauges(vitalSigns, read({ GaugeReadFailed: 0 })))).toEqual([])
   })
 })
 
