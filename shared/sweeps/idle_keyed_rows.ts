@@ -13,8 +13,8 @@ const horizon = sql`statement_timestamp() - make_interval(secs => ${arg('idleSec
  * Slots. A bucket of them goes whole or not at all: one that lost a part would allow less than it says for
  * ever, since it is made anew only where nothing is left of it.
  *
- *     idle slots, longest first, none of whose bucket speaks for it ▶ their buckets, as many as fit, one at
- *     least ▶ all slots of these, locked ▶ judged again ▶ deleted
+ *     the lowest slots of idle buckets, longest unused first ▶ of these buckets as many as fit, one at least
+ *        ▶ all their slots, locked ▶ judged again ▶ deleted
  *
  * The first judgement is of our snapshot. Somebody may use one slot of a hundred before we have its lock, so
  * the second, of the versions that we hold, is the one that counts: we hold each slot that the bucket has,
@@ -31,27 +31,33 @@ const speaks = sql`s.last_used_at > ${horizon} or s.job_id is not null or s.leas
  * slots of buckets in use would fill it for ever. The `offset` keeps that one probe of the key a slot; of
  * another `not exists` the planner would make a join over the whole table.
  */
-const isIdleSlot = sql`due.keyed and due.last_used_at <= ${horizon}
-      and not exists (select from ${slots} s where s.bucket = due.bucket and (${speaks}) offset 0)`
+const isIdleSlot = sql`one.keyed and one.last_used_at <= ${horizon}
+      and not exists (select from ${slots} s where s.bucket = one.bucket and (${speaks}) offset 0)`
 
+/** The lowest stands for its bucket, so that a hundred slots do not ask each other a hundred times. */
 const slotsDeleted = sql`
-  with due as materialized (
+  with idle as materialized (
     select bucket, last_used_at as key
-    from ${slots} due
-    where ${isIdleSlot}
+    from ${slots} one
+    where slot = (select min(slot) from ${slots} s where s.bucket = one.bucket) and ${isIdleSlot}
     order by last_used_at, bucket, slot
     limit ${limit}
     for update skip locked
   ),
+  whole as materialized (
+    select idle.*, places
+    from idle
+    cross join lateral (
+      select array_agg(s.ctid) as places from ${slots} s where s.bucket = idle.bucket
+    ) as own
+  ),
+  due as (select unnest(places) from whole),
   chosen as materialized (
     select bucket, places
     from (
       select bucket, places, sum(cardinality(places)) over longest_first as through,
         row_number() over longest_first as place
-      from (select bucket, min(key) as key from due group by bucket) as one
-      cross join lateral (
-        select array_agg(s.ctid) as places from ${slots} s where s.bucket = one.bucket
-      ) as whole
+      from whole
       window longest_first as (order by key, bucket)
     ) as candidates
     where through <= ${limit} or place = 1
@@ -167,7 +173,7 @@ table a run, and no drain: there is no hurry, and \`bounded\` says that more is 
       table: 'reservation_slots',
       index: 'reservation_slots_idle',
       batch: batchOf('idle_slots', slotsDeleted, sql`deleted`, 'none'),
-      eligible: eligibleOf('idle_slots', sql`${slots} due`, isIdleSlot),
+      eligible: eligibleOf('idle_slots', sql`${slots} one`, isIdleSlot),
     },
     {
       table: 'rate_limit_window_entries',

@@ -1,38 +1,33 @@
 import { describe, expect, it } from 'vitest'
-import { expiredLocks } from '../../shared/sweeps/expired_locks.ts'
-import { promotion } from '../../shared/sweeps/promotion.ts'
-import { lockedJob, scheduledJob } from '../support/jobs.ts'
-import { type Backlog, type Measured, measureDrain, measureUnbounded, median, print } from './measure.ts'
+import { type Case, cases } from './cases.ts'
+import { type Measured, measureBatches, measureDrain, measureUnbounded, median, print } from './measure.ts'
 
-const cases = [
-  {
-    sweep: expiredLocks,
-    due: lockedJob({ expired: true, heartbeatMissed: true }),
-    live: { live: lockedJob(), liveRows: 100_000 },
-  },
-  {
-    sweep: promotion,
-    due: scheduledJob({ due: true }),
-    live: { live: scheduledJob(), liveRows: 100_000 },
-  },
-]
 const roundsMax = 5
 
-describe.each(cases)('$sweep.purpose', ({ sweep, due, live }) => {
-  it('drains 50,000 rows in batches at most twice as long as one statement', {
+/** A backlog in batches: one invocation, or of a function that does not drain its batches alone. */
+function measure({ sweep, arm, due }: Case, batchSize: number): Promise<Measured> {
+  const backlog = { arm, due, rows: 50_000 }
+  if (!sweep.drains) return measureBatches(sweep, backlog, batchSize)
+  return measureDrain(sweep, backlog, { [sweep.batchSize]: batchSize })
+}
+
+const told = ({ ms, longestBatchMs }: Measured) => `${ms.toFixed(0)} ms (longest ${longestBatchMs} ms)`
+
+describe.each(cases)('$name', measured => {
+  const { name, sweep, arm, due, live } = measured
+
+  it('takes 50,000 rows in batches at most twice as long as one statement', {
     timeout: 900_000,
   }, async () => {
-    const backlog: Backlog = { due, rows: 50_000 }
     const rounds: Record<'whole' | 'at100' | 'at250', Measured>[] = []
     for (let round = 0; round < roundsMax; round++) {
-      const whole = await measureUnbounded(sweep, backlog)
-      const at100 = await measureDrain(sweep, backlog)
-      const at250 = await measureDrain(sweep, backlog, { eventWriterBatchSize: 250 })
+      const whole = await measureUnbounded(sweep, { arm, due, rows: 50_000 })
+      const at100 = await measure(measured, 100)
+      const at250 = await measure(measured, 250)
       rounds.push({ whole, at100, at250 })
       print(
-        `${sweep.purpose} 50,000: one statement ${whole.ms.toFixed(0)} ms, ` +
-          `100 a batch ${at100.ms.toFixed(0)} ms (longest ${at100.longestBatchMs} ms), ` +
-          `250 a batch ${at250.ms.toFixed(0)} ms (longest ${at250.longestBatchMs} ms)`,
+        `${name} 50,000: one statement ${whole.ms.toFixed(0)} ms, ` +
+          `100 a batch ${told(at100)}, 250 a batch ${told(at250)}`,
       )
     }
     // The best of each: whatever else the machine does only adds to a time.
@@ -40,12 +35,15 @@ describe.each(cases)('$sweep.purpose', ({ sweep, due, live }) => {
     const [at100, at250] = [best('at100') / best('whole'), best('at250') / best('whole')]
     const longest = median(rounds.map(round => round.at100.longestBatchMs))
     print(
-      `${sweep.purpose} ratio: ${at100.toFixed(2)} at 100, ${at250.toFixed(2)} at 250; longest ${longest} ms`,
+      `${name}: ${(best('at100') / 50).toFixed(1)} µs a row, ratio ${at100.toFixed(2)} at 100 and ` +
+        `${at250.toFixed(2)} at 250, longest batch ${longest} ms`,
     )
     expect.soft(at100).toBeLessThanOrEqual(2)
     expect.soft(at250).toBeLessThanOrEqual(1.6)
     expect.soft(longest).toBeLessThan(50)
   })
+
+  if (live === undefined) return
 
   it.each([false, true])(
     'costs the same a row at 10,000 and at 1,000,000 (old snapshot: %s)',
@@ -55,15 +53,11 @@ describe.each(cases)('$sweep.purpose', ({ sweep, due, live }) => {
     async oldSnapshot => {
       const costs: number[] = []
       for (const rows of [10_000, 100_000, 1_000_000]) {
-        const { usPerRow, ms, longestBatchMs } = await measureDrain(sweep, {
-          due,
-          rows,
-          ...live,
-          oldSnapshot,
-        })
+        const backlog = { arm, due, rows, live, liveRows: 100_000, oldSnapshot }
+        const { usPerRow, ms, longestBatchMs } = await measureDrain(sweep, backlog)
         costs.push(usPerRow)
         print(
-          `${sweep.purpose} ${rows} beside 100,000 live${oldSnapshot ? ', old snapshot' : ''}: ` +
+          `${name} ${rows} beside 100,000 live${oldSnapshot ? ', old snapshot' : ''}: ` +
             `${usPerRow.toFixed(1)} µs a row, ${ms.toFixed(0)} ms, longest ${longestBatchMs} ms`,
         )
       }
