@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildBundles } from '../../infra/bundles.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { scheduled } from '../../shared/sweeps/index.ts'
 
 /** What a bundle may add to the start of an empty Node process. */
 const coldLoadMsMax = 40
@@ -31,7 +31,7 @@ function startMs(file: string): number {
 const quantile = (values: readonly number[], part: number) =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN
 
-test.each(sweeps.map(({ purpose }) => purpose))(
+test.each(scheduled.map(({ purpose }) => purpose))(
   `%s loads in at most ${coldLoadMsMax} ms more than nothing`,
   purpose => {
     const bundle = join(folder, purpose, 'index.mjs')

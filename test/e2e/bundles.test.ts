@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sweeps } from '../../shared/sweeps/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { type Deployment, runDeployment } from '../support/deployment.ts'
-import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
+import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
+import { insertRows } from '../support/rows.ts'
 import { synthesized } from '../support/synthesis.ts'
 
 const database = useDatabase()
@@ -165,6 +166,16 @@ describe('nothing is written', () => {
     await insertJobs(database(), scheduledJob({ due: true }), 5)
     await insertJobs(database(), lockedJob({ expired: true }), 5)
     await insertJobs(database(), pendingJob({ overdue: true }), 5)
+    await database().rows('truncate taskq.workers, taskq.batches, taskq.reservation_slots')
+    const past = `now() - interval '1 day'`
+    const over = { ...endedJob('succeeded'), result: `'1'`, result_expires_at: past }
+    await insertJobs(database(), over, 5)
+    const ids = { id: 'gen_random_uuid()', name: `'gone'` }
+    await insertRows(database(), 'workers', { ...ids, last_seen_at: past }, 5)
+    await insertRows(database(), 'batches', { sealed_at: past, checked_at: past }, 5)
+    const slot = { bucket: `'b' || n`, slot: '0', last_used_at: past }
+    await insertRows(database(), 'reservation_slots', { ...slot, lease_expires_at: past }, 5)
+    await insertRows(database(), 'reservation_slots', { ...slot, bucket: `'k' || n`, keyed: 'true' }, 5)
   })
 
   test.each(sweeps.map(({ purpose }) => purpose))('by a wrong event to %s', async purpose => {
