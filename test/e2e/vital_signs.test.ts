@@ -61,7 +61,7 @@ describe('vital_signs', () => {
     expect(told).toMatchObject({ requestedBy: 'ada', worst: { UnclaimedOverLimit: [{ queue: 'mail' }] } })
   })
 
-  test('publishes nothing for a dry run or the smoke event of a deployment, and reads all the same', async () => {
+  test('reads, but publishes nothing, for a dry run or a deployment’s smoke event', async () => {
     await insertJobs(database(), pendingJob())
     for (const event of [{ ...byHand, dryRun: true }, { trigger: 'smoke' }])
       expect(await deployment.invoke('vital_signs', event)).toMatchObject({ gauges: { QueuesUnserved: 1 } })
