@@ -6,7 +6,7 @@ type Row = NonNullable<(typeof readFunctions)['_row']>
 
 /** How a function is, by its row and by what is expected of it; undefined of one that this version lacks. */
 export function functionStatus(row: Row, expected: Expected | undefined): FunctionStatus {
-  const { installedAgeSeconds, disabledBy, lastError, lastErrorAt, ...told } = row
+  const { installedAgeSeconds, isLatched, isDisabled, disabledBy, lastError, lastErrorAt, ...told } = row
   const wrong = isOff(row, expected) ? [] : faultsOf(row, expected)
   return {
     ...told,
@@ -16,17 +16,16 @@ export function functionStatus(row: Row, expected: Expected | undefined): Functi
   }
 }
 
-const isOff = ({ disabledAt }: Row, expected: Expected | undefined) =>
-  disabledAt !== null || expected?.isOff === true
+const isOff = ({ isDisabled }: Row, expected: Expected | undefined) => isDisabled || expected?.isOff === true
 
 /** What makes it degraded, one phrase each. An aborted run alone does not: the next one is its retry. */
 function faultsOf(row: Row, expected: Expected | undefined): string[] {
-  const { latchedAt, quarantined } = row
+  const { isLatched, quarantined } = row
   const rows = quarantined === 1 ? '1 row stands' : `${quarantined} rows stand`
   const late = lateness(row, expected)
   return [
     ...(late === undefined ? [] : [late]),
-    ...(latchedAt === null ? [] : ['works at a part of its batch size since its breaker latched']),
+    ...(isLatched ? ['works at a part of its batch size since its breaker latched'] : []),
     ...(quarantined === 0 ? [] : [`${rows} aside, because each failed by itself`]),
   ]
 }
@@ -45,7 +44,7 @@ function lateness(row: Row, expected: Expected | undefined): string | undefined 
 }
 
 function ordinary(row: Row, expected: Expected | undefined): string {
-  if (row.disabledAt !== null) return `is switched off${row.disabledBy ? ` by ${row.disabledBy}` : ''}`
+  if (row.isDisabled) return `is switched off${row.disabledBy ? ` by ${row.disabledBy}` : ''}`
   if (expected?.isOff === true) return 'is switched off by a setting'
   if (row.outcome === null) return 'no run has completed yet'
   return row.outcome === 'aborted'

@@ -70,6 +70,12 @@ describe('a function', () => {
     ])
   })
 
+  it('that is switched off is neither degraded nor saturated', async () => {
+    await change(`recent_outcomes = '{bounded,bounded,bounded,bounded,bounded}', latched_at = now()`)
+    await change('disabled_at = now()')
+    expect((await watchOnce(database())).gauges).toMatchObject({ SweepsDegraded: 0, SweepsSaturated: 0 })
+  })
+
   it.each([
     [1, '{bounded,out_of_time,bounded,bounded,out_of_time}'],
     [0, '{bounded,bounded,bounded,bounded}'],

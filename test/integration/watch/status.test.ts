@@ -1,17 +1,11 @@
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import type { DatabaseRole } from '../../../shared/core/names.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Status } from '../../../shared/core/status.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import { useDatabase } from '../../support/database.ts'
 import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
-import { makeLogin } from '../../support/logins.ts'
-import { ago, statusOnce, unclaimedJob } from '../../support/watching.ts'
+import { ago, statusOnce, unclaimedJob, watchOnce } from '../../support/watching.ts'
 
 const database = useDatabase()
-const ends: (() => Promise<unknown>)[] = []
-afterEach(async () => {
-  for (const end of ends.splice(0).reverse()) await end()
-})
 
 /** Every function as just installed, and not a job. */
 beforeEach(async () => {
@@ -187,33 +181,38 @@ describe('a queue', () => {
   })
 })
 
-describe('as a login of a role', () => {
-  const parts = ['functions', 'queues', 'feed', 'workers'] as const
-
-  it.each<[DatabaseRole, readonly string[]]>([
-    ['reader', []],
-    ['maintenance', []],
-    ['worker', []],
-    ['client', parts],
-  ])('%s, what it may not read is null and said', async (role, unread) => {
-    const login = await makeLogin(database(), `in role taskq_${role}`)
-    ends.push(() => login.drop())
-    const status = await statusOnce(database(), {}, () => login.connect())
-    expect(parts.filter(part => status[part] === null)).toEqual(unread)
-    const said = status.reasons.filter(reason => / permission denied /.test(reason))
-    expect(said.map(reason => reason.split(':')[0])).toEqual(unread)
-    expect(status.healthy).toBe(!unread.includes('queues'))
-  })
-
-  it('none may, which is thrown where nothing at all can be read', async () => {
-    const login = await makeLogin(database())
-    ends.push(() => login.drop())
-    const reading = statusOnce(database(), {}, () => login.connect())
-    await expect(reading).rejects.toMatchObject({ code: '42501' })
-  })
+it('workers are told of with since when they were seen, dead ones too', async () => {
+  await database().rows(`insert into taskq.workers (id, name, kind, last_seen_at) values
+    (gen_random_uuid(), 'alive', 'process', now()), (gen_random_uuid(), 'dead', 'lambda', '-infinity')`)
+  expect((await statusOnce(database())).workers).toEqual([
+    {
+      id: expect.any(String),
+      name: 'alive',
+      hostname: '',
+      kind: 'process',
+      seenAgeSeconds: expect.any(Number),
+    },
+    {
+      id: expect.any(String),
+      name: 'dead',
+      hostname: '',
+      kind: 'lambda',
+      seenAgeSeconds: expect.any(Number),
+    },
+  ])
 })
 
-it('another installation’s status is refused', async () => {
-  const settings = { environment: 'elsewhere' }
-  await expect(statusOnce(database(), settings)).rejects.toMatchObject({ code: 'WRONG_TARGET' })
+it('an instant that never was or never comes is told as none, and breaks nothing', async () => {
+  await change(`last_outcome = 'drained', last_success_at = 'infinity', latched_at = '-infinity'`)
+  await change(`last_success_at = '-infinity', installed_at = '-infinity'`, 'expired_locks')
+  const status = await statusOnce(database())
+  expect(status.functions).not.toBeNull()
+  expect(functionOf(status)).toMatchObject({
+    lastSuccessAt: null,
+    successAgeSeconds: 0,
+    latchedAt: null,
+    degraded: true,
+  })
+  const { failed, gauges } = await watchOnce(database())
+  expect({ failed, gauges }).toMatchObject({ failed: [], gauges: { SweepsStale: 1, SweepsDegraded: 1 } })
 })
