@@ -2,20 +2,13 @@ import type { Settings } from '../core/read-settings.ts'
 import type { Move } from '../core/states.ts'
 import { arg, type Fragment, literal, type Statement, schema, sql } from '../sql/statement.ts'
 import { int4, text, uuid } from '../sql/types.ts'
+import type { Scheduled } from './scheduled.ts'
 
 /**
  * A scheduled function is data: this object says what it takes, how much of it at a time, how often and
  * why. Its Lambda, rule, alarms, command and documentation are derived from it.
  */
-export interface Sweep {
-  /** The one name, in snake_case: of file, lock, function, alarm, command and runbook. */
-  readonly purpose: string
-  /** What becomes true, as a verb phrase. */
-  readonly title: string
-  /** One paragraph: why it exists and why it is as it is. */
-  readonly why: string
-  /** Minutes between two starts by its rule. */
-  readonly cadenceMinutes: number
+export interface Sweep extends Scheduled {
   /** How it stays for what falls due inside its window; null: it drains and leaves. */
   readonly pulse: Pulse | null
   /** The setting that bounds the rows of a batch. */
