@@ -6,8 +6,9 @@ import { batchOf, eligibleOf } from '../sweeper/window.ts'
 const isExpired = sql`result is not null and result_expires_at <= statement_timestamp()`
 
 /**
- * The update asks again whether there is a result: whoever cleared it between our snapshot and our lock has
- * done it, and nothing is counted twice. The stamp stays and says that there was one.
+ * Whoever cleared or renewed a result between our snapshot and our lock has moved its row: the lock asks the
+ * newest version again, and the update sees no other than the one that we chose, so that nothing is cleared
+ * or counted twice. The stamp stays and says that there was a result.
  */
 const cleared = sql`
   with due as materialized (
@@ -21,7 +22,7 @@ const cleared = sql`
   cleared as (
     update ${schema}.jobs j
     set result = null, result_size_bytes = null
-    where j.ctid = any (array(select place from due)) and j.result is not null
+    where j.ctid = any (array(select place from due))
     returning j.actor, 'cleared' as disposition
   )`
 

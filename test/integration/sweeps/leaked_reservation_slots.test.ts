@@ -55,13 +55,14 @@ describe('a leaked slot', () => {
     expect(found).toEqual([{ is_kept: true }])
   })
 
-  it('is found however many leases end at one instant', async () => {
+  it('is found in as few batches however many leases end at one instant', async () => {
     const instant = `timestamptz '2020-01-01'`
     await insertRows(database(), 'reservation_slots', { ...leaked, lease_expires_at: instant }, 35)
     const settings = { eventWriterBatchSize: 10 }
     expect(await sweepOnce(database(), leakedReservationSlots, { settings })).toMatchObject({
       outcome: 'drained',
       rows: 35,
+      batches: 5,
     })
   })
 })
