@@ -46,8 +46,8 @@ describe.each(cases)('$name', measured => {
     const [asUsual, at250] = [best('asUsual') / best('whole'), best('at250') / best('whole')]
     const longest = median(rounds.map(round => round.asUsual.longestBatchMs))
     print(
-      `${name}: ${((best('asUsual') * 1000) / rows).toFixed(1)} µs a row, ratio ${asUsual.toFixed(2)} at ${usual} and ` +
-        `${at250.toFixed(2)} at 250, longest batch ${longest} ms`,
+      `${name}: ${((best('asUsual') * 1000) / rows).toFixed(1)} µs a row, ` +
+        `ratio ${asUsual.toFixed(2)} at ${usual} and ${at250.toFixed(2)} at 250, longest batch ${longest} ms`,
     )
     expect.soft(asUsual).toBeLessThanOrEqual(2)
     // A larger batch has less around it; of one that is as large already there is nothing to be had.

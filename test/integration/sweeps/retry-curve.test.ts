@@ -74,8 +74,8 @@ describe('the retry curve', () => {
        from taskq.jobs where id = any ($1)`,
       [ids],
     )
-    // 16 s, jitter a fifth: a band of 6.4 s, most of which two hundred jobs fill.
-    expect(spread?.instants).toBe(200)
+    // 16 s, jitter a fifth: a band of 6.4 s, most of which two hundred jobs fill; two of them may meet.
+    expect(spread?.instants).toBeGreaterThan(190)
     expect(spread?.width).toBeGreaterThan(5)
   })
 })
