@@ -3,6 +3,7 @@ import { isBuiltin } from 'node:module'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import { expect, test } from 'vitest'
+import { serveStacks } from '../../../functions/dev/stacks-endpoint.ts'
 import { bundledFunctions } from '../../../infra/bundle-folders.ts'
 import { type Consumer, consumerFiles } from '../../support/consumer.ts'
 
@@ -68,7 +69,8 @@ export function holdsContents({ folder, packageFolder }: Consumer): void {
 
   test('carries the licences of what is inside', () => {
     const licences = read('dist/THIRD-PARTY-LICENCES.txt')
-    for (const name of ['pg', 'zod', '@neondatabase/serverless', '@aws-sdk/client-secrets-manager']) {
+    const clients = ['cloudformation', 'lambda', 'secrets-manager'].map(name => `@aws-sdk/client-${name}`)
+    for (const name of ['pg', 'zod', '@neondatabase/serverless', ...clients]) {
       expect(licences).toContain(`==== ${name} `)
     }
   })
@@ -109,6 +111,20 @@ export function fitsIn({ folder, packageFolder, run }: Consumer): void {
     const { verbs } = JSON.parse(await run('npx', ['taskq', '--help', '--json']))
     expect(verbs).toContain('migrate')
     expect(verbs).not.toContain('dev')
+  })
+
+  test('finds a deployed function, and calls it, by the clients that it carries', async () => {
+    const value = JSON.stringify({ promotion: 'queue-promotion' })
+    const cloud = await serveStacks({ Queue: [{ key: 'QueueFunctionNames', value, description: '' }] })
+    const drained = run('npx', ['taskq', 'drain', 'promotion', '--stack', 'Queue'], {
+      AWS_ENDPOINT_URL_CLOUDFORMATION: cloud.url,
+      AWS_ENDPOINT_URL_LAMBDA: 'http://127.0.0.1:1',
+      AWS_REGION: 'eu-central-1',
+      AWS_ACCESS_KEY_ID: 'local',
+      AWS_SECRET_ACCESS_KEY: 'local',
+    })
+    await expect(drained).rejects.toThrow('CLOUD_REFUSED: function "queue-promotion" cannot be called')
+    await cloud.close()
   })
 
   test('says what is missing where tests have no Postgres', async () => {
