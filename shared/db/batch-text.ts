@@ -31,8 +31,8 @@ export function openingText(schema: string, opening: BatchOpening): string {
     ${local('idle_in_transaction_session_timeout', `${opening.idleTimeoutMs}ms`)},
     ${local('jit', 'off')},
     ${opening.flushes === false ? `${local('synchronous_commit', 'off')},` : ''}
-    ${opening.lock === null && opening.walksIndexes !== true ? '' : `${walkTheIndex},`}
-    ${opening.walksIndexes === true ? `${local('enable_seqscan', 'off')},` : ''}
+    ${opening.lock === null && opening.onlyReads !== true ? '' : `${walkTheIndex},`}
+    ${opening.onlyReads === true ? `${readOnly},` : ''}
     case when current_setting('server_version_num')::int >= 170000
       then ${local('transaction_timeout', '0')}
         || ${local('transaction_timeout', `${opening.transactionTimeoutMs}ms`)}
@@ -53,6 +53,12 @@ export function openingText(schema: string, opening: BatchOpening): string {
  * took 24 s instead of 4 s. Without bitmaps it walks the index in its order.
  */
 const walkTheIndex = local('enable_bitmapscan', 'off')
+
+/**
+ * A count that stops early must not have read all that there is before it began, which a scan and a sort do as
+ * well as a bitmap. That nothing is written is the server's to see to: the role may.
+ */
+const readOnly = `${local('enable_seqscan', 'off')}, ${local('transaction_read_only', 'on')}`
 
 /** Assumes a role where it exists and the login may: on 16 and later, memberships say so each by itself. */
 function assume(role: string): string {

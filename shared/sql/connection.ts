@@ -11,8 +11,8 @@ export interface BatchOpening {
   readonly transactionTimeoutMs: number
   /** The role that its transaction assumes where the login is a member; absent: it stays the login. */
   readonly role?: string
-  /** Whether no table is read as a whole where an index leads to its rows. */
-  readonly walksIndexes?: boolean
+  /** Whether the server refuses every write in it, and reads no table whole that an index leads through. */
+  readonly onlyReads?: boolean
   /** False: its commit does not wait for the server's disk. Absent or true: it does as the server is set. */
   readonly flushes?: boolean
   readonly target: Target

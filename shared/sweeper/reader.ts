@@ -74,8 +74,7 @@ export function readOpening(
 ): BatchOpening {
   return {
     lock: null,
-    // A count that stops early must not have gathered all that there is before it began.
-    walksIndexes: true,
+    onlyReads: true,
     statementTimeoutMs,
     lockTimeoutMs: settings.batchLockTimeoutMs,
     idleTimeoutMs: settings.idleInTransactionTimeoutMs,

@@ -88,6 +88,7 @@ describe('a job that nobody has ever claimed', () => {
     expect(failed).toEqual([])
     expect(gauges['UnclaimedOverLimit']).toBe(2)
     expect(gauges['OldestUnclaimedAgeSeconds']).toBeGreaterThan(9 * 365 * 86_400)
+    expect(gauges['OldestUnclaimedAgeSeconds']).toBeLessThan(11 * 365 * 86_400)
     expect(worst['UnclaimedOverLimit']?.map(({ queue }) => queue)).toEqual(['always', 'default'])
   })
 })

@@ -80,11 +80,13 @@ describe('ready jobs of an actor without a row', () => {
     await insertJobs(database(), pendingJob(), 4)
     await insertJobs(database(), { ...pendingJob(), actor: `'ghost'` }, 3)
     await insertJobs(database(), unclaimedJob('1 minute', { actor: `'ghost'`, queue: `'other'` }))
+    await insertJobs(database(), { ...pendingJob(), actor: `'zombie'` }, 2)
     await insertJobs(database(), { ...lockedJob(), actor: `'ghost'` })
     const { gauges, worst } = await watchOnce(database())
-    expect(gauges['JobsStranded']).toBe(4)
+    expect(gauges['JobsStranded']).toBe(6)
     expect(worst['JobsStranded']).toEqual([
       { queue: 'default', actor: 'ghost', jobs: 3 },
+      { queue: 'default', actor: 'zombie', jobs: 2 },
       { queue: 'other', actor: 'ghost', jobs: 1 },
     ])
   })

@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { type DatabaseRole, databaseRoles } from '../../../shared/core/names.ts'
-import { vitalSigns } from '../../../shared/sweeper/vital-signs.ts'
+import { schema, sql } from '../../../shared/sql/statement.ts'
+import { vitalSigns, watch } from '../../../shared/sweeper/vital-signs.ts'
 import { openDatabase, type TestDatabase, useDatabase } from '../../support/database.ts'
 import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { makeLogin } from '../../support/logins.ts'
-import { watched } from '../../support/sweeping.ts'
+import { settingsWith, watched } from '../../support/sweeping.ts'
 import { unclaimedJob, watchOnce } from '../../support/watching.ts'
 
 const database = useDatabase()
@@ -68,6 +69,21 @@ describe('the watcher', () => {
     await watchOnce(database(), { connect })
     const each = ['openBatch', 'run', 'rollback']
     expect(steps).toEqual([...vitalSigns.gauges.flatMap(() => each), 'close'])
+  })
+
+  it('could not write: the server refuses it in each of its transactions', async () => {
+    const [gauge] = vitalSigns.gauges
+    if (gauge === undefined) throw new Error('there is no gauge')
+    const write = sql`insert into ${schema}.sweep_quarantine (function, row_key, until)
+      values ('a', 'b', now()) returning 1::float8 as value, '[]'::jsonb as worst`
+    const writing = {
+      ...vitalSigns,
+      gauges: [{ ...gauge, statement: { ...gauge.statement, fragment: write } }],
+    }
+    const settings = settingsWith()
+    const ports = { connect: () => database().connect(), nowMs: () => 0, remainingMs: () => 60_000 }
+    const watching = watch(writing, { trigger: 'manual', settings, expected: [] }, ports)
+    await expect(watching).rejects.toMatchObject({ code: '25006' })
   })
 
   it('reads each gauge at that moment', async () => {
