@@ -14,12 +14,12 @@ const horizon = sql`statement_timestamp() - make_interval(secs => ${arg('idleSec
  * ever, since it is made anew only where nothing is left of it.
  *
  *     the lowest slots of idle buckets, longest unused first ▶ of these buckets as many as fit, one at least
- *        ▶ all their slots, locked ▶ judged again ▶ deleted
+ *        ▶ all their slots, locked ▶ each the one that was judged? ▶ deleted
  *
- * The first judgement is of our snapshot. Somebody may use one slot of a hundred before we have its lock, so
- * the second, of the versions that we hold, is the one that counts: we hold each slot that the bucket has,
- * each in the place where our snapshot has it, for the delete sees no other, and none speaks for its bucket.
- * A slot that somebody else has locked is not waited for, and its bucket stays.
+ * The judgement is of our snapshot, and somebody may use one slot of a hundred before we have its lock. So
+ * the bucket goes only where we hold each slot that it has, in the very version that was judged: whatever is
+ * done to a slot, even what changes no verdict, moves it to another place, where the delete would not see it
+ * and take its siblings alone. A slot that somebody has locked is not waited for, and its bucket stays.
  */
 
 /** A slot speaks for its bucket where it was used lately, is held, or was not made for a key. */
@@ -63,11 +63,10 @@ const slotsDeleted = sql`
     where through <= ${limit} or place = 1
   ),
   held as materialized (
-    select chosen.bucket, own.place, cardinality(places) as slots,
-      own.place = any (places) and not own.speaks as may_go
+    select chosen.bucket, own.place, cardinality(places) as slots, own.place = any (places) as is_judged
     from chosen
     cross join lateral (
-      select s.ctid as place, ${speaks} as speaks
+      select s.ctid as place
       from ${slots} s
       where s.bucket = chosen.bucket
       order by s.slot
@@ -75,7 +74,7 @@ const slotsDeleted = sql`
     ) as own
   ),
   doomed as materialized (
-    select bucket from held group by bucket having count(*) = min(slots) and bool_and(may_go)
+    select bucket from held group by bucket having count(*) = min(slots) and bool_and(is_judged)
   ),
   deleted as (
     delete from ${slots} s
