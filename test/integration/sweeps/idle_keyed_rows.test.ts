@@ -23,6 +23,7 @@ laws({
     slotBuckets(2, { last_used_at: before, lease_expires_at: `case slot when 1 then now() end` }),
     slotBuckets(2, { last_used_at: before, job_id: `case slot when 1 then gen_random_uuid() end` }),
     slotBuckets(2, { last_used_at: before, keyed: 'slot > 0' }),
+    slotBuckets(2, { last_used_at: before, keyed: 'slot = 0' }),
   ],
   leavesTrace: false,
 })
