@@ -184,6 +184,19 @@ describe('the connection', () => {
   })
 })
 
+it('a database that becomes another installation’s meanwhile is thrown, and no failed gauge', async () => {
+  const mine = await own()
+  const [pinned] = await mine.rows<{ id: string }>('select installation_id as id from taskq.installation')
+  let opened = 0
+  const connect = async () =>
+    watched(await mine.connect(), async step => {
+      if (step === 'openBatch' && ++opened === 4)
+        await mine.rows('update taskq.installation set installation_id = gen_random_uuid()')
+    })
+  const watching = watchOnce(mine, { connect, settings: { installationId: pinned?.id } })
+  await expect(watching).rejects.toMatchObject({ code: 'WRONG_TARGET' })
+})
+
 it('another installation’s database is thrown, before anything is read', async () => {
   await insertJobs(database(), pendingJob())
   const settings = { installationId: '00000000-0000-4000-8000-000000000009' }
