@@ -83,7 +83,7 @@ export const writeState = statement(
     end)`,
 )
 
-/** Whether a run that started later has written its row, or somebody switched it off; and the database's now. */
+/** Whether a later run has written its row, or somebody switched it off; and the database's now. */
 export const readSuccessor = statement(
   'read-sweep-successor',
   { isToLeave: bool, now: text },

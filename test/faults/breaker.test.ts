@@ -27,12 +27,13 @@ const isSlow = (slow: boolean) =>
 const aborted = { code: 1, outcome: 'aborted', rows: 0, batchesAborted: 1 }
 
 beforeEach(async () => {
-  await database().rows(`create or replace function slow() returns trigger language plpgsql security definer as
+  await database().rows(`create or replace function slow() returns trigger
+    language plpgsql security definer as
     $$ begin perform pg_sleep(60); return new; end $$`)
   await insertJobs(database(), scheduledJob({ due: true }), 260)
 })
 
-it('three aborts in three processes latch it for a fourth; only a reset gives the full size back', async () => {
+it('three aborts in three processes latch it for a fourth, until a reset', async () => {
   await isSlow(true)
   for (const _ of Array(2)) expect(await runElsewhere()).toMatchObject({ ...aborted, degraded: false })
   await isSlow(false)

@@ -98,7 +98,7 @@ async function watchIn(schema: Schema, isOver: () => boolean): Promise<number> {
   return looks
 }
 
-/** Every lock that a login's sessions hold or wait for, those on the catalogs aside; and for whom they wait. */
+/** Every lock that a login's sessions hold or wait for, the catalogs' aside; and for whom they wait. */
 const lookAtLocks = (schema: Schema) =>
   database().rows<{ object: string; blockers: string[] }>(
     `select concat_ws(' ', l.locktype, l.relation::regclass, l.classid, l.objid, l.transactionid) as object,
@@ -176,7 +176,8 @@ it('never wait for each other, whatever all of their functions do at once', asyn
 it.each(schemas)(
   'due jobs of %s are promoted while all locks of the other are held, and every unqualified name',
   async schema => {
-    await database().rows(`truncate ${schema}.jobs cascade; insert into ${schema}.jobs (actor, status, scheduled_at)
+    await database().rows(`truncate ${schema}.jobs cascade;
+      insert into ${schema}.jobs (actor, status, scheduled_at)
     select 'test', 'scheduled', now() - interval '1 hour' from generate_series(1, ${backlog})`)
     const holder = await database().client()
     await holder.query('begin')

@@ -71,7 +71,7 @@ describe('a breaker', () => {
         batchSizeConfigured: 10,
       })
       expect(reduced.batches).toBeGreaterThanOrEqual(13)
-      // A run that went well at a part of the size says nothing about the whole: its count goes, the latch stays.
+      // What went well at a part of the size says nothing about the whole: the count goes, the latch stays.
       expect(await breaker(sweep.purpose)).toEqual({ aborts: 0, has_first: false, is_latched: true })
       expect(await sweeping()).toMatchObject({ degraded: true })
     },

@@ -15,7 +15,7 @@ const cases = [
   { sweep: deadlineExceeded, due: pendingJob({ overdue: true }) },
 ]
 
-/** A database in which the jobs of a table `bad` cannot be updated: its trigger raises, waits, or waits for ever. */
+/** A database in which the jobs of a table `bad` cannot be updated: its trigger raises, or hangs. */
 async function withBadRows(does: string, check: (database: TestDatabase) => Promise<void>): Promise<void> {
   const database = await openDatabase()
   await database.rows(`create table bad (id uuid primary key);
@@ -31,7 +31,8 @@ const spoil = (database: TestDatabase, ids: readonly (string | undefined)[]) =>
   database.rows('insert into bad select unnest($1::uuid[])', [ids])
 const setAside = (database: TestDatabase, purpose: string) =>
   database.rows<{ row_key: string; failures: number; minutes: number; last_error: string }>(
-    `select row_key, failures, round(extract(epoch from until - clock_timestamp()) / 60)::int as minutes, last_error
+    `select row_key, failures, last_error,
+       round(extract(epoch from until - clock_timestamp()) / 60)::int as minutes
      from taskq.sweep_quarantine where function = $1 order by row_key`,
     [purpose],
   )
@@ -146,7 +147,8 @@ describe('what is no bad row but a fault', () => {
   it(`is thrown where ${setAsideMax.function} rows of a function stand aside already`, () =>
     withBadRows(raises, async database => {
       await database.rows(`insert into taskq.sweep_quarantine (function, row_key, until)
-        select 'promotion', gen_random_uuid(), now() + interval '1 day' from generate_series(1, ${setAsideMax.function - 1})`)
+        select 'promotion', gen_random_uuid(), now() + interval '1 day'
+        from generate_series(1, ${setAsideMax.function - 1})`)
       const ids = await insertJobs(database, scheduledJob({ due: true }), 4)
       await spoil(database, ids.slice(1, 3))
       const told: RunResult[] = []

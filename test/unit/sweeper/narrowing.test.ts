@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { Narrowing } from '../../../shared/sweeper/narrowing.ts'
 
-/** Drains rows of which some fail, as a run does; answers how many windows failed and which rows they found. */
+/** Drains rows of which some fail, as a run does: how many windows failed, and which rows they found. */
 function search(size: number, rows: number, bad: ReadonlySet<number>) {
   const narrowing = new Narrowing(size)
   const found: number[] = []
