@@ -55,8 +55,8 @@ export function openingText(schema: string, opening: BatchOpening): string {
 const walkTheIndex = local('enable_bitmapscan', 'off')
 
 /**
- * A count that stops early must not have read all that there is before it began, which a scan and a sort
- * do as well as a bitmap. That nothing is written is the server's to see to: the role may.
+ * A count that stops early must not have read all that there is before it began, as a scan and a sort do, too.
+ * That nothing is written is the server's to see to: the role may.
  */
 const readOnly = `${local('enable_seqscan', 'off')}, ${local('transaction_read_only', 'on')}`
 
