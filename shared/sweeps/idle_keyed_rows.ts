@@ -34,30 +34,29 @@ const speaks = sql`s.last_used_at > ${horizon} or s.job_id is not null or s.leas
 const isIdleSlot = sql`one.keyed and one.last_used_at <= ${horizon}
       and not exists (select from ${slots} s where s.bucket = one.bucket and (${speaks}) offset 0)`
 
-/** The lowest stands for its bucket, so that a hundred slots do not ask each other a hundred times. */
+/**
+ * The lowest stands for its bucket, so that a hundred slots do not ask each other a hundred times, and brings
+ * the others into the window: it ends with the bucket that would no longer fit.
+ */
 const slotsDeleted = sql`
-  with idle as materialized (
-    select bucket, last_used_at as key
+  with due as materialized (
+    select one.bucket, one.last_used_at as key
     from ${slots} one
-    where slot = (select min(slot) from ${slots} s where s.bucket = one.bucket) and ${isIdleSlot}
-    order by last_used_at, bucket, slot
+    cross join lateral (select from ${slots} s where s.bucket = one.bucket offset 0) as own
+    where one.slot = (select min(slot) from ${slots} s where s.bucket = one.bucket) and ${isIdleSlot}
+    order by one.last_used_at, one.bucket
     limit ${limit}
-    for update skip locked
+    for update of one skip locked
   ),
-  whole as materialized (
-    select idle.*, places
-    from idle
-    cross join lateral (
-      select array_agg(s.ctid) as places from ${slots} s where s.bucket = idle.bucket
-    ) as own
-  ),
-  due as (select unnest(places) from whole),
   chosen as materialized (
     select bucket, places
     from (
       select bucket, places, sum(cardinality(places)) over longest_first as through,
         row_number() over longest_first as place
-      from whole
+      from (select distinct bucket, key from due) as one
+      cross join lateral (
+        select array_agg(s.ctid) as places from ${slots} s where s.bucket = one.bucket
+      ) as whole
       window longest_first as (order by key, bucket)
     ) as candidates
     where through <= ${limit} or place = 1

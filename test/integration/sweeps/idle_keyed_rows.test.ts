@@ -93,17 +93,18 @@ describe('a bucket of slots', () => {
     ['is made for good', 'keyed = false'],
     // It moved, so that the delete would miss it and take its siblings.
     ['is written, and is idle still', 'acquired_at = null'],
-  ])('of which one slot %s between our snapshot and our lock stays whole (B103)', (_, set) =>
+  ])('of which a slot %s between our snapshot and our lock stays whole (B103)', (_, set) =>
     inDatabase(async database => {
-      await slotBuckets(5)(database, 2)
+      await slotBuckets(5)(database, 3)
       const held = await holdReads(database, 'reservation_slots')
       const running = sweepOnce(database, idleKeyedRows, { settings: held.settings })
       await held.reached()
       await database.rows(`update taskq.reservation_slots set ${set}
-        where slot = 3 and bucket = (select min(bucket) from taskq.reservation_slots)`)
+        where (slot = 3 and bucket = (select min(bucket) from taskq.reservation_slots))
+          or (slot = 0 and bucket = (select max(bucket) from taskq.reservation_slots))`)
       await held.release()
       expect(await running).toMatchObject({ outcome: 'drained', rows: 5 })
-      expect(await sizes(database)).toEqual([5])
+      expect(await sizes(database)).toEqual([5, 5])
     }),
   )
 
