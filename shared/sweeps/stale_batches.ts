@@ -20,23 +20,24 @@ const looked = sql`
     for update skip locked
   ),
   looked as materialized (
-    select due.*,
-      not exists (
-        select from ${schema}.jobs m
-        where m.batch_id = due.id and m.status in ('pending', 'scheduled', 'running') offset 0
-      ) as is_over
-    from due
-  ),
-  ending as materialized (
-    select id, finalizer ->> 'actor' as actor, finalizer ->> 'queue' as queue,
-      coalesce(finalizer -> 'payload', jsonb_build_object('batchId', id)) as payload,
-      coalesce((finalizer ->> 'priority')::int, 0) as priority,
-      gen_random_uuid() as job_id
-    from looked
-    where is_over and finalizer is not null and finalizer_job_id is null
+    select *,
+      case
+        when is_over and finalizer is not null and finalizer_job_id is null then gen_random_uuid()
+      end as job_id
+    from (
+      select due.*,
+        not exists (
+          select from ${schema}.jobs m
+          where m.batch_id = due.id and m.status in ('pending', 'scheduled', 'running') offset 0
+        ) as is_over
+      from due
+    ) as judged
   )`
 
-/** Every batch of the window was looked at; only those that are over change otherwise. */
+/**
+ * Every batch of the window was looked at; only those that are over change otherwise. One that moved in the
+ * instant before we had its lock is not seen by the update, and has no part in what follows either.
+ */
 const completed = sql`
   seen as (
     update ${schema}.batches b
@@ -45,40 +46,42 @@ const completed = sql`
       status = case when v.is_over then 'complete' else b.status end,
       completed_at = case when v.is_over then clock_timestamp() end,
       finalizer_job_id = coalesce(b.finalizer_job_id, v.job_id)
-    from (select looked.*, ending.job_id from looked left join ending using (id)) as v
+    from looked v
     where b.ctid = v.place and b.ctid = any (array(select place from due))
-    returning b.id, v.is_over
+    returning v.*
   ),
   completed as (
     select null::text as actor, 'completed' as disposition from seen where is_over
   )`
 
-/** A finalizer's job, which is no member of its batch: it would keep open what it waits for. */
-const finalizer = sql`e.job_id, e.actor, e.payload, e.priority, now.at, now.at, now.at, now.at`
+/** A finalizer's job is no member of its batch: it would keep open what it waits for. */
 const columns = sql`id, actor, payload, priority, created_at, scheduled_at, first_due_at, unclaimed_since`
+const finalizers = sql`
+  finalizers as materialized (
+    select job_id, finalizer ->> 'actor' as actor, finalizer ->> 'queue' as queue,
+      coalesce(finalizer -> 'payload', jsonb_build_object('batchId', id)) as payload,
+      coalesce((finalizer ->> 'priority')::int, 0) as priority,
+      clock_timestamp() as at
+    from seen
+    where job_id is not null
+  )`
+const finalizer = sql`f.job_id, f.actor, f.payload, f.priority, f.at, f.at, f.at, f.at`
 
-/**
- * By the policy of its actor's row; without one by the defaults of the table, which stand there and nowhere
- * else. A batch that was locked and has moved in the instant before is not seen by the update: no job, then.
- */
+/** By the retry policy of its actor's row; without one by the table's defaults, which stand there alone. */
 const enqueued = sql`
   by_policy as (
     insert into ${schema}.jobs (${columns}, queue,
       max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
-    select ${finalizer}, coalesce(e.queue, a.queue),
+    select ${finalizer}, coalesce(f.queue, a.queue),
       a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter
-    from ending e
-    join ${schema}.actors a on a.actor = e.actor
-    cross join (select clock_timestamp() as at) as now
-    where e.id = any (array(select id from seen))
+    from finalizers f
+    join ${schema}.actors a on a.actor = f.actor
   ),
   by_default as (
     insert into ${schema}.jobs (${columns}, queue)
-    select ${finalizer}, coalesce(e.queue, 'default')
-    from ending e
-    cross join (select clock_timestamp() as at) as now
-    where e.id = any (array(select id from seen))
-      and not exists (select from ${schema}.actors a where a.actor = e.actor offset 0)
+    select ${finalizer}, coalesce(f.queue, 'default')
+    from finalizers f
+    where not exists (select from ${schema}.actors a where a.actor = f.actor offset 0)
   )`
 
 export const staleBatches = defineSweep({
@@ -102,7 +105,7 @@ still open is only marked as looked at and goes to the end of the window, so tha
     {
       table: 'batches',
       index: 'batches_stale',
-      batch: batchOf('stale_batches', sql`${looked},${completed},${enqueued}`, sql`completed`),
+      batch: batchOf('stale_batches', sql`${looked},${completed},${finalizers},${enqueued}`, sql`completed`),
       eligible: eligibleOf('stale_batches', sql`${schema}.batches`, isUnseen),
     },
   ],
