@@ -1,7 +1,7 @@
 import type { BatchOpened, BatchOpening, Connection, Queryable } from '../sql/connection.ts'
 import { classify, clientTimeoutCode } from '../sql/failures.ts'
 import { bind, render, type Statement } from '../sql/statement.ts'
-import { beginText, chainText, openedBy, openingText } from './batch-text.ts'
+import { beginText, chainText, type OpeningRow, openedBy, openingText } from './batch-text.ts'
 
 /**
  * A connection that also runs whole scripts, which migrations need, and text with values, as an application's
@@ -93,6 +93,8 @@ class DriverConnection implements ScriptConnection {
   readonly schema: string
   usable = true
   readonly #client: DriverClient
+  /** Whether the login may assume a role, by its name, once an opening has asked. */
+  readonly #mayAssume = new Map<string, boolean>()
 
   constructor(client: DriverClient, schema: string) {
     this.schema = schema
@@ -152,7 +154,11 @@ class DriverConnection implements ScriptConnection {
   }
 
   async #open(first: string, opening: BatchOpening): Promise<BatchOpened> {
-    return openedBy(await this.script(`${first}; ${openingText(this.schema, opening)}`))
+    const { role = '' } = opening
+    const text = openingText(this.schema, opening, this.#mayAssume.get(role))
+    const [row] = (await this.script(`${first}; ${text}`)) as OpeningRow[]
+    if (row?.role !== undefined) this.#mayAssume.set(role, row.role !== null)
+    return openedBy(row)
   }
 
   async #send(text: string, values?: unknown[]): Promise<Answer | Answer[]> {

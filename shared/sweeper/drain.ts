@@ -86,6 +86,8 @@ class ArmDrain {
   #window: WindowArgs
   #tries = 1
   #isOpen = false
+  /** Whether what fails now may be a row: its statement was sent, and its commit not yet done. */
+  #isAtRows = false
 
   constructor(sweep: Sweep, arm: Arm, session: Session, plan: DrainPlan, totals: Totals) {
     this.#sweep = sweep
@@ -121,6 +123,7 @@ class ArmDrain {
     this.#isOpen ||= await open(connection, this.#plan, hasWorked || this.#narrowing.isNarrowed)
     if (!this.#isOpen) return { outcome: hasWorked ? 'handed_over' : 'contended' }
     if (this.#narrowing.isAlone) await this.#nameSuspect()
+    this.#isAtRows = true
     const [batch] = await connection.run(this.#arm.batch, { ...this.#plan.args, ...this.#window })
     if (batch === undefined) throw new Error(`${this.#arm.batch.name} returned no row`)
     const ending = this.#endingAfter(batch)
@@ -149,6 +152,7 @@ class ArmDrain {
   #passed(batch: BatchRow, durationMs: number): void {
     this.#totals.add(batch, durationMs)
     this.#tries = 1
+    this.#isAtRows = false
     const { limit, only } = this.#window
     this.#narrowing.passed(batch.taken)
     const next = { ...this.#window, limit: this.#narrowing.size, only: null }
@@ -172,6 +176,8 @@ class ArmDrain {
     this.#isOpen = false
     await this.#session.connection.rollback()
     const failure = classify(error)
+    const isOfRows = this.#isOfRows(failure, error)
+    this.#isAtRows = false
     if (failure === 'transient' || failure === 'timeout' || failure === 'idle')
       this.#totals.batchesAborted += 1
     if (failure === 'transient' && this.#tries < triesMax) {
@@ -179,7 +185,7 @@ class ArmDrain {
       await this.#plan.sleep(askAgainMs * Math.random())
       return undefined
     }
-    if (!this.#isOfRows(failure, error)) {
+    if (!isOfRows) {
       if (failure === 'lost' || failure === 'fault') throw error
       return { outcome: 'aborted', error }
     }
@@ -190,7 +196,7 @@ class ArmDrain {
 
   /** Whether a failure may be that of some row in the window, which can then be found. */
   #isOfRows(failure: ReturnType<typeof classify>, error: unknown): boolean {
-    if (this.#sweep.head === null) return false
+    if (this.#sweep.head === null || !this.#isAtRows) return false
     if (failure === 'fault') return isOfOneRow(error)
     return failure === 'timeout' && (this.#plan.isReduced || this.#narrowing.isNarrowed)
   }

@@ -1,4 +1,4 @@
-import { arg, type Fragment, type Statement, schema, sql, statement } from '../sql/statement.ts'
+import { arg, type Fragment, literal, type Statement, schema, sql, statement } from '../sql/statement.ts'
 import { float8, int4, int8, jsonb, type PgType, text, uuid } from '../sql/types.ts'
 import { type BatchRow, floor, notSetAside, only, type Pulse, type Tally } from './define.ts'
 
@@ -64,6 +64,32 @@ export function batchOf<Args>(
     from (
       select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
     ) as ways
+  ) as done`
+  return statement(named(name), batchColumns, fragment as Fragment<Args>)
+}
+
+/**
+ * The same for rows that are no job's and all go one way: `changed` is one row each. It leaves out the grouping,
+ * which would cost such a batch a sixth of its time.
+ *
+ * @example
+ * batchOfOneWay('stale_workers', sql`with due as …, deleted as (delete …)`, sql`deleted`, 'deleted')
+ */
+export function batchOfOneWay<Args>(
+  name: string,
+  steps: Fragment<Args>,
+  changed: Fragment<unknown>,
+  disposition: string,
+  floored: keyof typeof floors = 'row',
+): Statement<BatchRow, Args> {
+  const fragment = sql`${steps}
+  select taken.*, done.acted, case when done.acted = 0 then '[]' else jsonb_build_array(jsonb_build_object(
+    'actor', null, 'disposition', ${literal(disposition)}, 'rows', done.acted)) end as tally
+  from (
+    select count(*)::int as taken, ${floors[floored]}
+    from due
+  ) as taken, (
+    select count(*)::int as acted from ${changed}
   ) as done`
   return statement(named(name), batchColumns, fragment as Fragment<Args>)
 }

@@ -2,7 +2,7 @@ import type { Settings } from '../core/read-settings.ts'
 import { arg, schema, sql } from '../sql/statement.ts'
 import { float8 } from '../sql/types.ts'
 import { defineSweep, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf } from '../sweeper/window.ts'
+import { batchOfOneWay, eligibleOf } from '../sweeper/window.ts'
 
 const slots = sql`${schema}.reservation_slots`
 const buckets = sql`${schema}.rate_limit_buckets`
@@ -78,7 +78,7 @@ const slotsDeleted = sql`
   deleted as (
     delete from ${slots} s
     where s.ctid = any (array(select place from held join doomed using (bucket)))
-    returning null::text as actor, 'slots_deleted' as disposition
+    returning 1
   )`
 
 /*
@@ -112,7 +112,7 @@ const entriesDeleted = sql`
   deleted as (
     delete from ${entries} e
     where e.ctid = any (array(select place from due))
-    returning null::text as actor, 'entries_deleted' as disposition
+    returning 1
   )`
 
 /*
@@ -146,7 +146,7 @@ const bucketsDeleted = sql`
   deleted as (
     delete from ${buckets} b
     where b.ctid = any (array(select place from due))
-    returning null::text as actor, 'buckets_deleted' as disposition
+    returning 1
   )`
 
 export const idleKeyedRows = defineSweep({
@@ -170,13 +170,13 @@ table a run, and no drain: there is no hurry, and \`bounded\` says that more is 
     {
       table: 'reservation_slots',
       index: 'reservation_slots_idle',
-      batch: batchOf('idle_slots', slotsDeleted, sql`deleted`, 'none'),
+      batch: batchOfOneWay('idle_slots', slotsDeleted, sql`deleted`, 'slots_deleted', 'none'),
       eligible: eligibleOf('idle_slots', sql`${slots} one`, isIdleSlot),
     },
     {
       table: 'rate_limit_window_entries',
       index: 'rate_limit_buckets_idle',
-      batch: batchOf('idle_entries', entriesDeleted, sql`deleted`, 'none'),
+      batch: batchOfOneWay('idle_entries', entriesDeleted, sql`deleted`, 'entries_deleted', 'none'),
       eligible: eligibleOf(
         'idle_entries',
         sql`${buckets} b, ${entries} e`,
@@ -186,7 +186,7 @@ table a run, and no drain: there is no hurry, and \`bounded\` says that more is 
     {
       table: 'rate_limit_buckets',
       index: 'rate_limit_buckets_idle',
-      batch: batchOf('idle_buckets', bucketsDeleted, sql`deleted`, 'none'),
+      batch: batchOfOneWay('idle_buckets', bucketsDeleted, sql`deleted`, 'buckets_deleted', 'none'),
       eligible: eligibleOf('idle_buckets', sql`${buckets} b`, sql`${isIdleBucket} and ${isNew}`),
     },
   ],

@@ -1,6 +1,6 @@
 import { schema, sql } from '../sql/statement.ts'
 import { defineSweep, floorAt, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf } from '../sweeper/window.ts'
+import { batchOfOneWay, eligibleOf } from '../sweeper/window.ts'
 
 /** The index's predicate, verbatim, and the bound on its key. */
 const isLeaked = sql`lease_expires_at is not null and lease_expires_at <= statement_timestamp()`
@@ -19,7 +19,7 @@ const freed = sql`
     update ${schema}.reservation_slots s
     set job_id = null, held_by = null, acquired_at = null, lease_expires_at = null
     where s.ctid = any (array(select place from due))
-    returning null::text as actor, 'freed' as disposition
+    returning 1
   )`
 
 export const leakedReservationSlots = defineSweep({
@@ -43,7 +43,7 @@ no longer, so nothing here asks whether the job still runs.`,
     {
       table: 'reservation_slots',
       index: 'reservation_slots_leaked',
-      batch: batchOf('leaked_reservation_slots', freed, sql`freed`, 'instant'),
+      batch: batchOfOneWay('leaked_reservation_slots', freed, sql`freed`, 'freed', 'instant'),
       eligible: eligibleOf('leaked_reservation_slots', sql`${schema}.reservation_slots`, isLeaked),
     },
   ],

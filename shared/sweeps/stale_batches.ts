@@ -1,6 +1,6 @@
 import { schema, sql } from '../sql/statement.ts'
 import { defineSweep, floor, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf } from '../sweeper/window.ts'
+import { batchOfOneWay, eligibleOf } from '../sweeper/window.ts'
 
 /** The index's predicate, verbatim, and the bound on its key: an open batch is looked at once a minute. */
 const isUnseen = sql`status = 'active' and sealed_at is not null
@@ -51,7 +51,7 @@ const completed = sql`
     returning v.*
   ),
   completed as (
-    select null::text as actor, 'completed' as disposition from seen where is_over
+    select from seen where is_over
   )`
 
 /** A finalizer's job is no member of its batch: it would keep open what it waits for. */
@@ -105,7 +105,12 @@ still open is only marked as looked at and goes to the end of the window, so tha
     {
       table: 'batches',
       index: 'batches_stale',
-      batch: batchOf('stale_batches', sql`${looked},${completed},${finalizers},${enqueued}`, sql`completed`),
+      batch: batchOfOneWay(
+        'stale_batches',
+        sql`${looked},${completed},${finalizers},${enqueued}`,
+        sql`completed`,
+        'completed',
+      ),
       eligible: eligibleOf('stale_batches', sql`${schema}.batches`, isUnseen),
     },
   ],

@@ -2,7 +2,7 @@ import type { Settings } from '../core/read-settings.ts'
 import { arg, schema, sql } from '../sql/statement.ts'
 import { float8 } from '../sql/types.ts'
 import { defineSweep, floor, limit } from '../sweeper/define.ts'
-import { batchOf, eligibleOf } from '../sweeper/window.ts'
+import { batchOfOneWay, eligibleOf } from '../sweeper/window.ts'
 
 const ofProcess = arg('processSeconds', float8)
 /** A container may be frozen between two invocations, and is the same worker when it thaws. */
@@ -29,7 +29,7 @@ const deleted = sql`
   deleted as (
     delete from ${schema}.workers w
     where w.ctid = any (array(select place from due))
-    returning null::text as actor, 'deleted' as disposition
+    returning 1
   )`
 
 /** Beats that a process may miss beyond those after which it gives its jobs up by itself. */
@@ -58,7 +58,7 @@ attempts keep its name. One that was alive after all is listed again with its ne
     {
       table: 'workers',
       index: 'workers_stale',
-      batch: batchOf('stale_workers', deleted, sql`deleted`),
+      batch: batchOfOneWay('stale_workers', deleted, sql`deleted`, 'deleted'),
       eligible: eligibleOf('stale_workers', sql`${schema}.workers`, isSilent),
     },
   ],
