@@ -58,7 +58,7 @@ export function openingText(schema: string, opening: BatchOpening, mayAssume?: b
 const walkTheIndex = local('enable_bitmapscan', 'off')
 
 /**
- * A count that stops early must not have read all that there is before it began, as a scan and a sort do, too.
+ * A count that stops early must not have read all that there is before it began, as a scan and a sort do.
  * That nothing is written is the server's to see to: the role may.
  */
 const readOnly = `${local('enable_seqscan', 'off')}, ${local('transaction_read_only', 'on')}`

@@ -69,8 +69,8 @@ export function batchOf<Args>(
 }
 
 /**
- * The same for rows that are no job's and all go one way: `changed` is one row each. It leaves out the grouping,
- * which would cost such a batch a sixth of its time.
+ * The same for rows that are no job's and all go one way: `changed` is one row each. It leaves out the
+ * grouping, which would cost such a batch a sixth of its time.
  *
  * @example
  * batchOfOneWay('stale_workers', sql`with due as …, deleted as (delete …)`, sql`deleted`, 'deleted')
