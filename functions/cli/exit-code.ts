@@ -1,6 +1,6 @@
 import { permissionDenied } from '../../shared/client/failures.ts'
 import { type ErrorCode, isTaskQError, TaskQError } from '../../shared/core/errors.ts'
-import { classify, codeOf } from '../../shared/sql/failures.ts'
+import { classify, codeOf, raisedWithin } from '../../shared/sql/failures.ts'
 
 /** How a command ends, as a script reads it. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, unreachable: 3, wrongTarget: 4 } as const
@@ -33,7 +33,8 @@ export function knownError(error: unknown, schema: string): TaskQError {
   if (isTaskQError(error)) return error
   const message = error instanceof Error ? error.message : String(error)
   const state = codeOf(error)
-  if (notMigrated.includes(state ?? '')) {
+  const within = raisedWithin(error)
+  if (notMigrated.includes(state ?? '') && within === undefined) {
     const next = `run "taskq migrate", or name another schema with --schema`
     return new TaskQError('NOT_MIGRATED', `schema "${schema}" is not migrated (${message}): ${next}`, {
       cause: error,
@@ -44,5 +45,6 @@ export function knownError(error: unknown, schema: string): TaskQError {
   }
   const denied = permissionDenied(error)
   if (denied !== undefined) return denied
-  return new TaskQError('INTERNAL', state === undefined ? message : `${message} (${state})`, { cause: error })
+  const told = [message, state && `(${state})`, within && `in ${within}`].filter(Boolean).join(' ')
+  return new TaskQError('INTERNAL', told, { cause: error })
 }

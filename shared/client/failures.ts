@@ -1,12 +1,14 @@
 import { TaskQError } from '../core/errors.ts'
-import { classify, codeOf } from '../sql/failures.ts'
+import { classify, codeOf, raisedWithin } from '../sql/failures.ts'
 
 const unmigrated = ['3F000', '42P01', '42883']
 
 /** A login that lacks a grant, as one that says whose member it must be; undefined for any other error. */
 export function permissionDenied(error: unknown): TaskQError | undefined {
   if (codeOf(error) !== '42501') return undefined
-  const said = error instanceof Error ? error.message : 'permission denied'
+  const within = raisedWithin(error)
+  const message = error instanceof Error ? error.message : 'permission denied'
+  const said = within === undefined ? message : `${message} (in ${within})`
   const next = 'make the login a member, with inherit, of the role that may (docs/database.md)'
   return new TaskQError('PERMISSION_DENIED', `${said}: ${next}`, { cause: error })
 }

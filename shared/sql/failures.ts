@@ -12,6 +12,9 @@ export type Failure = 'transient' | 'timeout' | 'idle' | 'lost' | 'fault'
 /** Stands in `code` where a client gave a statement up before the server answered. */
 export const clientTimeoutCode = 'CLIENT_TIMEOUT'
 
+/** A session that stayed with a server which is the writer no longer. */
+const readOnlySession = '25006'
+
 const failureByCode: Readonly<Record<string, Failure>> = {
   '40001': 'transient',
   '40P01': 'transient',
@@ -23,8 +26,7 @@ const failureByCode: Readonly<Record<string, Failure>> = {
   '57P01': 'lost',
   '57P02': 'lost',
   '57P03': 'lost',
-  // A session that stayed with a server which is the writer no longer.
-  '25006': 'lost',
+  [readOnlySession]: 'lost',
   ECONNREFUSED: 'lost',
   ECONNRESET: 'lost',
   EPIPE: 'lost',
@@ -40,6 +42,18 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined
 }
 
+/**
+ * The function inside which the server raised an error, a trigger's mostly, as it tells it; undefined where our
+ * own statement failed.
+ *
+ * @example
+ * raisedWithin(error) // 'PL/pgSQL function audit() line 3 at SQL statement'
+ */
+export function raisedWithin(error: unknown): string | undefined {
+  const where = typeof error === 'object' && error !== null && 'where' in error ? error.where : undefined
+  return typeof where === 'string' && where !== '' ? where.split('\n', 1)[0] : undefined
+}
+
 /** Sorts an error of any driver. */
 export function classify(error: unknown): Failure {
   const code = codeOf(error)
@@ -49,8 +63,10 @@ export function classify(error: unknown): Failure {
       ? 'lost'
       : 'fault'
   }
-  if (code.startsWith('08')) return 'lost'
-  return failureByCode[code] ?? 'fault'
+  const failure = code.startsWith('08') ? 'lost' : (failureByCode[code] ?? 'fault')
+  // A trigger may raise what it likes: only the server itself ends a session.
+  const isRaised = failure === 'lost' && code !== readOnlySession && raisedWithin(error) !== undefined
+  return isRaised ? 'fault' : failure
 }
 
 /**
@@ -59,8 +75,12 @@ export function classify(error: unknown): Failure {
  */
 const classesOfNoRow = ['0A', '25', '28', '3D', '3F', '42', '53', '55', '57', '58', 'F0', 'XX']
 
-/** Whether a fault may be that of one row: a trigger, a constraint or a value that the server refused. */
+/**
+ * Whether a fault may be that of one row: a value or a constraint that the server refused, or whatever a
+ * trigger came to, which runs for a row and may well miss the table of one tenant.
+ */
 export function isOfOneRow(error: unknown): boolean {
   const code = codeOf(error) ?? ''
-  return /^[0-9A-Z]{5}$/.test(code) && !classesOfNoRow.includes(code.slice(0, 2))
+  if (!/^[0-9A-Z]{5}$/.test(code)) return false
+  return raisedWithin(error) !== undefined || !classesOfNoRow.includes(code.slice(0, 2))
 }

@@ -9,7 +9,7 @@ export const setAsideMax = { run: 20, function: 500 } as const
 
 /**
  * Sets one row of a function aside: for five minutes, and each time that it fails again for twice as long as
- * before, a day at most. Answers no row where so many stand aside already that no further one may.
+ * before, a day at most. Answers no row where so many stand aside at this moment that no further one may.
  */
 export const setRowAside = statement(
   'set-row-aside',
@@ -17,8 +17,8 @@ export const setRowAside = statement(
   sql`insert into ${schema}.sweep_quarantine as q (function, row_key, until, last_error)
   select mine.function, mine.row_key, clock_timestamp() + interval '5 minutes', ${arg('error', text)}
   from (select ${arg('purpose', text)} as function, ${arg('rowKey', text)} as row_key) as mine
-  where (select count(*) from ${schema}.sweep_quarantine as other where other.function = mine.function)
-      < ${arg('max', int4)}
+  where (select count(*) from ${schema}.sweep_quarantine as other
+      where other.function = mine.function and other.until > statement_timestamp()) < ${arg('max', int4)}
     or exists (select from ${schema}.sweep_quarantine as known
       where known.function = mine.function and known.row_key = mine.row_key)
   on conflict (function, row_key) do update set

@@ -60,3 +60,13 @@ describe('an error of the driver is told in our words', () => {
     expect(exitOf('not even an error')).toBe(1)
   })
 })
+
+test('what a trigger came to is told with the trigger, and is no missing migration', () => {
+  const where = 'PL/pgSQL function audit() line 3 at SQL statement\nSQL statement "select"'
+  const missing = Object.assign(new Error('relation "tenant_77" does not exist'), { code: '42P01', where })
+  const told = knownError(missing, 'taskq')
+  expect(told.code).toBe('INTERNAL')
+  expect(told.message).toBe(
+    'relation "tenant_77" does not exist (42P01) in PL/pgSQL function audit() line 3 at SQL statement',
+  )
+})
