@@ -1,4 +1,4 @@
-import { schema, sql } from '../sql/statement.ts'
+import { type Fragment, schema, sql } from '../sql/statement.ts'
 import { defineSweep, floor, limit } from '../sweeper/define.ts'
 import { batchOfOneWay, eligibleOf } from '../sweeper/window.ts'
 
@@ -7,9 +7,15 @@ const isUnseen = sql`status = 'active' and sealed_at is not null
       and checked_at <= statement_timestamp() - interval '60 seconds'`
 
 /**
- * Locked, so that a batch is completed by one session alone, whoever else looks. The `offset` keeps one probe
- * of the index a batch, where the planner would make a hash of all open members of another `exists`.
+ * Whether a batch has no open member. The `offset` keeps one probe of the index a batch, where the planner
+ * would make a hash of all open members of another `exists`.
  */
+const isOver = (id: Fragment<unknown>) => sql`not exists (
+          select from ${schema}.jobs m
+          where m.batch_id = ${id} and m.status in ('pending', 'scheduled', 'running') offset 0
+        )`
+
+/** Locked, so that a batch is completed by one session alone, whoever else looks. */
 const looked = sql`
   with due as materialized (
     select id, ctid as place, checked_at as key, finalizer, finalizer_job_id
@@ -25,11 +31,7 @@ const looked = sql`
         when is_over and finalizer is not null and finalizer_job_id is null then gen_random_uuid()
       end as job_id
     from (
-      select due.*,
-        not exists (
-          select from ${schema}.jobs m
-          where m.batch_id = due.id and m.status in ('pending', 'scheduled', 'running') offset 0
-        ) as is_over
+      select due.*, ${isOver(sql`due.id`)} as is_over
       from due
     ) as judged
   )`
@@ -67,13 +69,21 @@ const finalizers = sql`
   )`
 const finalizer = sql`f.job_id, f.actor, f.payload, f.priority, f.at, f.at, f.at, f.at`
 
+/**
+ * A job's retry times are seconds, while an actor's row, which nobody has to write by our client, takes any
+ * interval. One that no job can have would stop every batch behind this one.
+ */
+const inSeconds = (time: Fragment<unknown>) =>
+  sql`make_interval(secs => least(greatest(extract(epoch from ${time}), 0), 1e9)::float8)`
+
 /** By the retry policy of its actor's row; without one by the table's defaults, which stand there alone. */
 const enqueued = sql`
   by_policy as (
     insert into ${schema}.jobs (${columns}, queue,
       max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
     select ${finalizer}, coalesce(f.queue, a.queue),
-      a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter
+      a.max_attempts, a.retry_kind, a.retry_backoff, ${inSeconds(sql`a.retry_base`)},
+      ${inSeconds(sql`a.retry_cap`)}, a.retry_jitter
     from finalizers f
     join ${schema}.actors a on a.actor = f.actor
   ),
@@ -111,7 +121,11 @@ still open is only marked as looked at and goes to the end of the window, so tha
         sql`completed`,
         'completed',
       ),
-      eligible: eligibleOf('stale_batches', sql`${schema}.batches`, isUnseen),
+      eligible: eligibleOf(
+        'stale_batches',
+        sql`${schema}.batches b`,
+        sql`${isUnseen} and ${isOver(sql`b.id`)}`,
+      ),
     },
   ],
   head: null,

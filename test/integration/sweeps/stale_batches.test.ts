@@ -107,6 +107,16 @@ describe('a sealed batch', () => {
   )
 })
 
+it('counts ahead what it would complete, and not what it would look at', async () => {
+  const own = await openDatabase()
+  await withMember(pendingJob())(own, 30)
+  await withMember(endedJob('succeeded'))(own, 1)
+  await insertRows(own, 'batches', sealed)
+  const dry = await sweepOnce(own, staleBatches, { request: { dryRun: true } })
+  expect(dry).toMatchObject({ eligible: 2 })
+  await own.close()
+})
+
 describe('its finalizer', () => {
   it('is enqueued once, ready, by the policy of its actor, and is no member (B109)', async () => {
     await database().rows(`insert into taskq.actors
@@ -146,6 +156,21 @@ describe('its finalizer', () => {
     expect(await jobOf((await rowOf(own))['finalizer_job_id'])).toMatchObject(wanted)
     const defaults = { queue: 'default', payload: null, priority: 0, base: '00:00:02' }
     expect(await jobOf((await rowOf(bare))['finalizer_job_id'])).toMatchObject(defaults)
+  })
+
+  it.each([
+    ['1 day', '24:00:00'],
+    ['1 month', '720:00:00'],
+    ['-1 second', '00:00:00'],
+    ['178000000 years', '277777:46:40'],
+  ])('waits by the seconds of its actor, who may have %s', async (given, base) => {
+    await database().rows(
+      `insert into taskq.actors (actor, retry_base, retry_cap) values ($1, $2::interval, $2::interval)`,
+      [given, given],
+    )
+    const id = await batchOf({ finalizer: `'{"actor": "${given}"}'::jsonb` })
+    expect(await sweep()).toMatchObject({ rows: 1 })
+    expect(await jobOf((await rowOf(id))['finalizer_job_id'])).toMatchObject({ base })
   })
 
   it('that was enqueued already is not enqueued again', async () => {
