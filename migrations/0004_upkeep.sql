@@ -1,7 +1,10 @@
 -- What the functions of every minute keep in order beside jobs, and who changed what by hand.
 
 -- A limit on how much runs at a time: one row a place. A held slot has a lease, which its holder's heartbeats
--- extend. `keyed`: its bucket was made on use, from a key in a payload, and may go when it is idle.
+-- extend. `keyed`: its bucket was made on use, from a key in a payload, and may go when it is idle, whole. So
+-- whoever adds slots to one that has some sets `last_used_at` of one of these first, in the same transaction;
+-- where none is left, he makes the whole bucket, in one statement. Without that write the bucket may go around
+-- the slots that join it, and a lock alone is not enough: it leaves no trace once it is given back.
 create table {schema}.reservation_slots (
   bucket text not null check (octet_length(bucket) between 1 and 255),
   slot int not null,
@@ -26,7 +29,8 @@ create index reservation_slots_leaked on {schema}.reservation_slots (lease_expir
 create index reservation_slots_idle on {schema}.reservation_slots (last_used_at, bucket, slot) where keyed;
 
 -- A limit on how often something runs. state: {tokens, capacity, refill_per_second, at} of a token bucket,
--- {tat} of a GCRA window in seconds since 1970, {window_seconds} of a window log, whose entries stand below.
+-- {tat} of a GCRA window, {window_seconds} of a window log, whose entries stand below. `at` is when the tokens
+-- were counted and `tat` when the next arrival is allowed, both in seconds since 1970.
 create table {schema}.rate_limit_buckets (
   bucket text primary key check (octet_length(bucket) between 1 and 255),
   kind text not null,
@@ -34,18 +38,19 @@ create table {schema}.rate_limit_buckets (
   keyed boolean not null default false,
   last_used_at timestamptz not null default clock_timestamp(),
   -- Whether the state comes back by itself to that of a new bucket. A quota that is never refilled does not
-  -- once a token is spent; of a state that lacks a member nothing is known, so it does not either. Stored,
-  -- so that an index leaves out the rows that must stay for ever.
-  resets boolean not null generated always as (
+  -- once a token is spent; of a state that lacks a member, or has one beyond any use, nothing is known, so it
+  -- does not either. Stored, so that an index leaves out the rows that must stay for ever. These paths never
+  -- raise; what they let through, idle_keyed_rows can reckon with: no product is beyond numeric, and a window
+  -- of up to 30 years is an interval that can be taken from any date.
+  resets boolean not null generated always as (coalesce(
     case
-      when jsonb_typeof(state -> 'tokens') = 'number' and jsonb_typeof(state -> 'capacity') = 'number'
-        and jsonb_typeof(state -> 'refill_per_second') = 'number' and state ? 'at'
-        then (state ->> 'refill_per_second')::numeric > 0
-          or (state ->> 'tokens')::numeric >= (state ->> 'capacity')::numeric
-      when state ? 'tokens' then false
-      else coalesce(jsonb_typeof(state -> 'tat') = 'number', false)
-        or coalesce(jsonb_typeof(state -> 'window_seconds') = 'number', false)
-    end) stored
+      when state ? 'tokens' then state ? 'at' and state @@ 'strict
+        $.tokens >= 0 && $.tokens <= 1e15 && $.capacity >= 0 && $.capacity <= 1e15
+        && $.refill_per_second >= 0 && $.refill_per_second <= 1e15
+        && ($.refill_per_second > 0 || $.tokens >= $.capacity)'
+      when state ? 'tat' then state @@ 'strict $.tat >= 0 && $.tat <= 1e15'
+      else state @@ 'strict $.window_seconds > 0 && $.window_seconds <= 1e9'
+    end, false)) stored
 ) with (
   -- Each bucket is written with every decision that it takes.
   fillfactor = 50,

@@ -13,18 +13,24 @@ const horizon = sql`statement_timestamp() - make_interval(secs => ${arg('idleSec
  * Slots. A bucket of them goes whole or not at all: one that lost a part would allow less than it says for
  * ever, since it is made anew only where nothing is left of it.
  *
- *     the lowest slots of idle buckets, longest unused first ▶ of these buckets as many as fit, one at least
- *        ▶ all their slots, locked ▶ each the one that was judged? ▶ deleted
+ *     the lowest slots of idle buckets, longest unused first ▶ all slots of each, locked ▶ each the one that
+ *        was judged? ▶ of these buckets as many as fit, one at least ▶ deleted
  *
  * The judgement is of our snapshot, and somebody may use one slot of a hundred before we have its lock. So
  * the bucket goes only where we hold each slot that it has, in the very version that was judged: whatever is
  * done to a slot, even what changes no verdict, moves it to another place, where the delete would not see it
  * and take its siblings alone. A slot that somebody has locked is not waited for, and its bucket stays.
+ *
+ * All that is asked inside the window: a bucket that must stay takes no place in it, and hides none behind
+ * it. What was locked in vain is free again with the commit.
+ *
+ * A slot that joins is in no snapshot and under no lock of ours. So whoever adds to a bucket writes one of
+ * its slots first, as its table asks: one that we do not get, or not in the version that was judged.
  */
 
-/** A slot speaks for its bucket where it was used lately, is held, or was not made for a key. */
-const speaks = sql`s.last_used_at > ${horizon} or s.job_id is not null or s.lease_expires_at is not null
-      or not s.keyed`
+/** A slot speaks for its bucket where it was used lately, has any trace of a holder, or is not of a key. */
+const speaks = sql`s.last_used_at > ${horizon} or s.job_id is not null or s.held_by is not null
+      or s.acquired_at is not null or s.lease_expires_at is not null or not s.keyed`
 
 /**
  * The index's predicate and the bound on its key. The siblings are asked inside the window, because idle
@@ -34,50 +40,41 @@ const speaks = sql`s.last_used_at > ${horizon} or s.job_id is not null or s.leas
 const isIdleSlot = sql`one.keyed and one.last_used_at <= ${horizon}
       and not exists (select from ${slots} s where s.bucket = one.bucket and (${speaks}) offset 0)`
 
+const places = sql`select s.ctid from ${slots} s where s.bucket = one.bucket order by s.slot`
+
 /**
  * The lowest stands for its bucket, so that a hundred slots do not ask each other a hundred times, and brings
- * the others into the window: it ends with the bucket that would no longer fit.
+ * the others into the window, which ends with the bucket that would no longer fit: one row a slot, of which
+ * the first has the places of all.
  */
 const slotsDeleted = sql`
   with due as materialized (
-    select one.bucket, one.last_used_at as key
+    select one.bucket, one.last_used_at as key, own.nth, case own.nth when 1 then own.places end as places
     from ${slots} one
-    cross join lateral (select from ${slots} s where s.bucket = one.bucket offset 0) as own
+    cross join lateral (
+      select held.places, each.nth
+      from (select array(${places} for update skip locked) as places offset 0) as held
+      cross join lateral unnest(held.places) with ordinality as each (place, nth)
+      where held.places = array(${places})
+    ) as own
     where one.slot = (select min(slot) from ${slots} s where s.bucket = one.bucket) and ${isIdleSlot}
     order by one.last_used_at, one.bucket
     limit ${limit}
-    for update of one skip locked
   ),
   chosen as materialized (
-    select bucket, places
+    select places
     from (
-      select bucket, places, sum(cardinality(places)) over longest_first as through,
-        row_number() over longest_first as place
-      from (select distinct bucket, key from due) as one
-      cross join lateral (
-        select array_agg(s.ctid) as places from ${slots} s where s.bucket = one.bucket
-      ) as whole
+      select places, sum(cardinality(places)) over longest_first as through,
+        row_number() over longest_first as nth
+      from due
+      where nth = 1
       window longest_first as (order by key, bucket)
     ) as candidates
-    where through <= ${limit} or place = 1
-  ),
-  held as materialized (
-    select chosen.bucket, own.place, cardinality(places) as slots, own.place = any (places) as is_judged
-    from chosen
-    cross join lateral (
-      select s.ctid as place
-      from ${slots} s
-      where s.bucket = chosen.bucket
-      order by s.slot
-      for update skip locked
-    ) as own
-  ),
-  doomed as materialized (
-    select bucket from held group by bucket having count(*) = min(slots) and bool_and(is_judged)
+    where through <= ${limit} or nth = 1
   ),
   deleted as (
     delete from ${slots} s
-    where s.ctid = any (array(select place from held join doomed using (bucket)))
+    where s.ctid = any (array(select unnest(places) from chosen))
     returning 1
   )`
 
@@ -86,8 +83,9 @@ const slotsDeleted = sql`
  * its bucket. In use, a bucket drops them itself: only those of idle buckets are looked for.
  */
 
-const logSeconds = sql`(case jsonb_typeof(b.state -> 'window_seconds')
-        when 'number' then least((b.state ->> 'window_seconds')::numeric, 1e9) end)::float8`
+/** By `resets` a number that an interval can hold; rounded, because one may be too small for a float. */
+const logSeconds = sql`(case when b.resets and not b.state ?| array['tokens', 'tat']
+        then round((b.state ->> 'window_seconds')::numeric, 6) end)::float8`
 
 const isIdleBucket = sql`b.keyed and b.resets and b.last_used_at <= ${horizon}`
 const isPastEntry = sql`e.bucket = b.bucket
@@ -119,18 +117,29 @@ const entriesDeleted = sql`
  * Buckets of a rate limit. One may go only where a new one would let through just as much: its tokens are
  * full by now, its next arrival is not in the future, nothing is left in its log. A quota that is never
  * refilled, and a state of which too little is known, is out of the index already. It is one row a bucket, so
- * the lock's own look at the newest version is the second judgement. All in numeric, of which a state can
- * hold no value that raises.
+ * the lock's own look at the newest version is the second judgement.
+ *
+ * A state may hold any number, and none may raise: the row would stop all others in every run. `resets` lets
+ * through sane ones alone, each asked for inside a `case` of it; the rest is numeric, which holds them all.
  */
+
+/** When the tokens were counted; a text that is no number tells nothing, and nor does what is neither. */
+const countedAt = sql`case jsonb_typeof(b.state -> 'at')
+          when 'number' then (b.state ->> 'at')::numeric
+          when 'string' then jsonb_path_query_first(b.state, 'strict $.at.double()', '{}', true)::numeric
+        end`
+
+/** Since the later of that and the bucket's last use, and never less than nothing. */
+const refillSeconds = sql`greatest(0, extract(epoch from statement_timestamp())
+        - greatest(extract(epoch from b.last_used_at), ${countedAt}))`
+
 const isNew = sql`case
+      when not b.resets then false
       when b.state ? 'tokens' then
-        (b.state ->> 'tokens')::numeric
-          + (b.state ->> 'refill_per_second')::numeric
-          * extract(epoch from statement_timestamp() - b.last_used_at)
+        (b.state ->> 'tokens')::numeric + (b.state ->> 'refill_per_second')::numeric * ${refillSeconds}
           >= (b.state ->> 'capacity')::numeric
-      when jsonb_typeof(b.state -> 'tat') = 'number' then
-        (b.state ->> 'tat')::numeric <= extract(epoch from statement_timestamp())
-      else not b.state ? 'tat'
+      when b.state ? 'tat' then (b.state ->> 'tat')::numeric <= extract(epoch from statement_timestamp())
+      else true
     end
     and not exists (select from ${entries} e where e.bucket = b.bucket offset 0)`
 

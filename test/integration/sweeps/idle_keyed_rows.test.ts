@@ -22,6 +22,8 @@ laws({
     // Held, with a lease or without, however long ago it was taken.
     slotBuckets(2, { last_used_at: before, lease_expires_at: `case slot when 1 then now() end` }),
     slotBuckets(2, { last_used_at: before, job_id: `case slot when 1 then gen_random_uuid() end` }),
+    slotBuckets(2, { last_used_at: before, held_by: `case slot when 1 then gen_random_uuid() end` }),
+    slotBuckets(2, { last_used_at: before, acquired_at: `case slot when 1 then now() end` }),
     slotBuckets(2, { last_used_at: before, keyed: 'slot > 0' }),
     slotBuckets(2, { last_used_at: before, keyed: 'slot = 0' }),
   ],
@@ -87,6 +89,33 @@ describe('a bucket of slots', () => {
       expect(await sizes(database)).toEqual([5])
     }))
 
+  it('is locked only where the walk comes to it, and has no slot in use', () =>
+    inDatabase(async database => {
+      await slotBuckets(50, { last_used_at: `case slot when 9 then now() else ${before} end` })(database, 100)
+      await slotBuckets(10)(database, 300)
+      const settings = { keyedRowReclaimBatchSize: 25 }
+      expect(await sweepOnce(database, idleKeyedRows, { settings })).toMatchObject({ rows: 20 })
+      // The third did not fit, and ended the walk; a lock is seen on its row until somebody writes it.
+      const locked = await database.rows(`select from taskq.reservation_slots where xmax <> '0'`)
+      expect(locked).toHaveLength(10)
+    }))
+
+  it.each([
+    ['a large one', 300, 1, 'slot = 299'],
+    ['a page of small ones', 2, 300, 'slot = 1'],
+  ])('hides none behind it while one slot of each is locked: %s', (_, slots, rows, isLocked) =>
+    inDatabase(async database => {
+      await slotBuckets(slots, { last_used_at: before })(database, rows)
+      const holder = await database.client()
+      await holder.query('begin')
+      await holder.query(`select from taskq.reservation_slots where ${isLocked} for update`)
+      await slotBuckets(5)(database, 20)
+      expect(await sweepOnce(database, idleKeyedRows)).toMatchObject({ outcome: 'drained', rows: 100 })
+      await holder.query('rollback')
+      expect(await sizes(database)).toEqual(Array.from({ length: rows }, () => slots))
+    }),
+  )
+
   it.each([
     ['is used', 'last_used_at = now()'],
     ['is taken', 'job_id = gen_random_uuid()'],
@@ -120,5 +149,41 @@ describe('a bucket of slots', () => {
         sweepOnce(database, idleKeyedRows, { settings: { keyedRowReclaimPeriod: ms } })
       expect(await idleFor(120_000)).toMatchObject({ rows: 0 })
       expect(await idleFor(60_000)).toMatchObject({ rows: 1 })
+    }))
+})
+
+describe('a slot that joins an idle bucket, whose sibling is written first as its table asks,', () => {
+  const write = `update taskq.reservation_slots set last_used_at = last_used_at where slot = 0`
+  const join = `insert into taskq.reservation_slots (bucket, slot, keyed, last_used_at)
+    select bucket, 5, keyed, last_used_at from taskq.reservation_slots where slot = 0`
+
+  it('keeps it whole before its commit', () =>
+    inDatabase(async database => {
+      await slotBuckets(5)(database, 1)
+      const joining = await database.client()
+      for (const step of ['begin', write, join]) await joining.query(step)
+      expect(await sweepOnce(database, idleKeyedRows)).toMatchObject({ outcome: 'drained', rows: 0 })
+      await joining.query('commit')
+      expect(await sizes(database)).toEqual([6])
+    }))
+
+  it('keeps it whole where it commits between our snapshot and our lock', () =>
+    inDatabase(async database => {
+      await slotBuckets(5)(database, 1)
+      const held = await holdReads(database, 'reservation_slots')
+      const running = sweepOnce(database, idleKeyedRows, { settings: held.settings })
+      await held.reached()
+      const joining = await database.client()
+      for (const step of ['begin', write, join, 'commit']) await joining.query(step)
+      await held.release()
+      expect(await running).toMatchObject({ outcome: 'drained', rows: 0 })
+      expect(await sizes(database)).toEqual([6])
+    }))
+
+  it('finds none to write where the bucket went first, and makes it anew', () =>
+    inDatabase(async database => {
+      await slotBuckets(5)(database, 1)
+      await sweepOnce(database, idleKeyedRows)
+      expect(await database.rows(`${write} returning slot`)).toEqual([])
     }))
 })

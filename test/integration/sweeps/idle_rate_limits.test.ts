@@ -74,6 +74,12 @@ describe('its entries', () => {
   })
 })
 
+/** What jsonb holds, and a clock, an interval or a float may not. */
+const oddValues = [
+  ...['1e131071', '-1e131071', '1e300', '-1e300', '1e-400', '-1e-400', '1e-16383', '1e15', '1e9', '0', '-1'],
+  ...['null', 'true', '"x"', '"1"', '"NaN"', '"1e999"', '[5]', '{}'],
+]
+
 const database = useDatabase()
 
 describe('a keyed rate limit that is idle', () => {
@@ -100,12 +106,51 @@ describe('a keyed rate limit that is idle', () => {
     await own.close()
   })
 
-  it.each([
-    ['tokens', tokens(1e300, 1e300, 1e300)],
-    ['an arrival', { tat: 1e300 }],
-    ['a window', { window_seconds: 1e300 }],
-  ])('raises nothing, however large %s its state holds (B052)', async (_, state) => {
+  it.each(
+    ['tokens', 'capacity', 'refill_per_second', 'at', 'tat', 'window_seconds'].flatMap(member =>
+      oddValues.map(value => [member, value] as const),
+    ),
+  )('raises nothing and hides none behind it where its %s is %s (B052)', async (member, value) => {
+    const own = await openDatabase()
+    const others = { tokens: 5, capacity: 50, refill_per_second: 1, at: 0 }
+    const known = member in others ? JSON.stringify(others) : '{}'
+    const odd = limitBucket(`'${known}'::jsonb || '{"${member}": ${value}}'`, {
+      bucket: `'odd'`,
+      last_used_at: before,
+    })
+    await insertRows(own, 'rate_limit_buckets', odd)
+    const entry = { bucket: `'odd'`, at: longAgo, request_id: 'gen_random_uuid()' }
+    await insertRows(own, 'rate_limit_window_entries', entry)
+    await loggedEntry(longAgo)(own, 1)
+    await insertRows(own, 'rate_limit_buckets', limitBucket(tokens(0, 100, 1)))
+    const dry = await sweepOnce(own, idleKeyedRows, { request: { dryRun: true } })
+    expect(dry).toMatchObject({ dryRun: true })
+    expect(await sweepOnce(own, idleKeyedRows)).toMatchObject({ outcome: 'drained' })
+    expect(await own.rows(`select from taskq.rate_limit_buckets where bucket <> 'odd'`)).toEqual([])
+    await own.close()
+  })
+})
+
+describe('a bucket of tokens', () => {
+  const filled = { tokens: 0, capacity: 5000, refill_per_second: 1 }
+  const isGone = async (state: string) => {
     await insertRows(database(), 'rate_limit_buckets', limitBucket(state))
-    expect(await sweepOnce(database(), idleKeyedRows)).toMatchObject({ outcome: 'drained' })
+    const { rows } = await sweepOnce(database(), idleKeyedRows)
+    await database().rows('truncate taskq.rate_limit_buckets')
+    return rows === 1
+  }
+  const withAt = (at: string) => `'${JSON.stringify(filled)}'::jsonb || jsonb_build_object('at', ${at})`
+
+  it.each([
+    ['the time of its tokens is now', 'extract(epoch from now())', false],
+    ['that time is now, as a text', 'extract(epoch from now())::text', false],
+    ['that time is in the future', '1e300', false],
+    ['that time is no number of any clock', '1e131071', false],
+    ['that time is earlier than its last use', '0', true],
+    ['that time is long before 1970', '-1e131071', true],
+    ['that time is a text that is no number', `now()::text`, true],
+    ['that time is not known', 'null', true],
+  ])('is full again by the later of its two times: %s', async (_, at, gone) => {
+    expect(await isGone(withAt(at))).toBe(gone)
   })
 })
