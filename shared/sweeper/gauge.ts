@@ -40,7 +40,7 @@ export interface GaugeArgs {
 /** A count goes no further: beyond it the answer is "many", and reading on would cost what a sweep costs. */
 export const countMax = 10_000
 /** A line of the log stays short. */
-const worstMax = 50
+export const worstMax = 50
 
 /** The bound of a count. */
 export const bound = arg('max', int4)
@@ -79,17 +79,23 @@ export function ageOf(instant: Fragment<unknown>) {
     end::float8`
 }
 
-/**
- * `name (queue)`: the queues of the jobs that hold to an index's predicate, and at last a null. It hops from
- * one queue's first entry to the next one's, however many jobs each has. A step of `with recursive`.
- */
+/** `name (queue)`: the queues of the jobs that hold to an index's predicate, as {@link groupsOf}. */
 export function queuesOf(name: Fragment<unknown>, holds: Fragment<unknown>) {
+  return groupsOf(sql`queue`, name, holds)
+}
+
+/**
+ * `name (group)`: the values that an index's first column has in the jobs that hold to its predicate, and at
+ * last a null. It hops from one value's first entry to the next one's, however many jobs each has. A step of
+ * `with recursive`.
+ */
+export function groupsOf(group: Fragment<unknown>, name: Fragment<unknown>, holds: Fragment<unknown>) {
   return sql`${name} as (
-    (select j.queue from ${schema}.jobs j where ${holds} order by j.queue limit 1)
+    (select j.${group} from ${schema}.jobs j where ${holds} order by j.${group} limit 1)
     union all
     select (
-      select j.queue from ${schema}.jobs j
-      where ${holds} and j.queue > ${name}.queue order by j.queue limit 1)
-    from ${name} where ${name}.queue is not null
+      select j.${group} from ${schema}.jobs j
+      where ${holds} and j.${group} > ${name}.${group} order by j.${group} limit 1)
+    from ${name} where ${name}.${group} is not null
   )`
 }

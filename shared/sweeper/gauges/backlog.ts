@@ -1,10 +1,14 @@
-import { schema, sql } from '../../sql/statement.ts'
+import { type Fragment, schema, sql } from '../../sql/statement.ts'
 import { notSetAside } from '../define.ts'
-import { ageOf, bound, type Gauge, gaugeOf, queuesOf } from '../gauge.ts'
+import { ageOf, bound, type Gauge, gaugeOf, groupsOf, queuesOf } from '../gauge.ts'
 
 /** Never claimed, open and of no schedule: the predicate of `jobs_unclaimed`, verbatim. */
 const isUnclaimed = sql`j.unclaimed_since is not null and j.status in ('pending', 'scheduled')
         and j.schedule_id is null`
+
+/** The same of a schedule: the predicate of `jobs_unclaimed_by_schedule`. */
+const isUnclaimedOfSchedule = sql`j.unclaimed_since is not null and j.status in ('pending', 'scheduled')
+        and j.schedule_id is not null`
 
 /** Open, not running, and claimed before: the predicate of `jobs_waiting` and of `jobs_unfinished`. */
 const isWaiting = sql`j.unclaimed_since is null and j.status in ('pending', 'scheduled')`
@@ -51,19 +55,27 @@ const waiting = sql`with recursive ${queuesOf(sql`waiting`, isWaiting)},
     where q.paused_at is null
   )`
 
-/**
- * Since when the oldest open jobs were first due: each queue's oldest that waits for a first claim, one that
- * was claimed before, and the oldest running one of as many as the bound, by their deadlines.
- */
-const unfinished = sql`with recursive ${queuesOf(sql`unclaimed`, isUnclaimed)},
-  oldest as (
-    select first.* from unclaimed
+/** Of each group in `groups`: its oldest job that waits for a first claim. */
+const oldestFirsts = (group: Fragment<unknown>, groups: Fragment<unknown>, holds: Fragment<unknown>) => sql`
+    select first.* from ${groups}
     cross join lateral (
       select j.id, j.queue, j.actor, j.status, j.first_due_at from ${schema}.jobs j
-      where j.queue = unclaimed.queue and ${isUnclaimed} and j.unclaimed_since <= statement_timestamp()
-      order by j.queue, j.unclaimed_since
+      where j.${group} = ${groups}.${group} and ${holds} and j.unclaimed_since <= statement_timestamp()
+      order by j.${group}, j.unclaimed_since
       limit 1
-    ) as first
+    ) as first`
+
+/**
+ * Since when the oldest open jobs were first due: of each queue, and of each schedule, the oldest that waits
+ * for a first claim; one that was claimed before; and the oldest running one of as many as the bound, by
+ * their deadlines.
+ */
+const unfinished = sql`with recursive ${queuesOf(sql`unclaimed`, isUnclaimed)},
+  ${groupsOf(sql`schedule_id`, sql`scheduled`, isUnclaimedOfSchedule)},
+  oldest as (
+    ${oldestFirsts(sql`queue`, sql`unclaimed`, isUnclaimed)}
+    union all
+    ${oldestFirsts(sql`schedule_id`, sql`scheduled`, isUnclaimedOfSchedule)}
     union all
     (select j.id, j.queue, j.actor, j.status, j.first_due_at from ${schema}.jobs j
       where ${isWaiting}

@@ -125,6 +125,21 @@ describe('a job that was claimed before', () => {
   })
 })
 
+describe('a job of a schedule', () => {
+  it.each(['pending', 'scheduled'])('is unfinished, too, before its first claim: while %s', async status => {
+    const schedule = `'0197c6a5-4d1e-7c58-9a3f-6f8f4f2c9d1' || n % 2`
+    const columns = { status: `'${status}'`, schedule_id: `(${schedule})::uuid` }
+    await insertJobs(database(), unclaimedJob('1 hour'))
+    await insertJobs(database(), unclaimedJob('2 hours', columns), 4)
+    const queue = { ...columns, queue: `'nightly'` }
+    const [id] = await insertJobs(database(), unclaimedJob('3 hours', queue))
+    const { gauges, worst } = await watchOnce(database())
+    expect(gauges['OldestUnfinishedAgeSeconds']).toBeGreaterThanOrEqual(3 * 3600)
+    expect(worst['OldestUnfinishedAgeSeconds']?.[0]).toMatchObject({ job: id, queue: 'nightly' })
+    expect(worst['OldestUnfinishedAgeSeconds'], 'one of each schedule and queue').toHaveLength(3)
+  })
+})
+
 describe('a due job that is still scheduled', () => {
   it('is counted by queue, with since when the oldest is due', async () => {
     await insertJobs(database(), { ...scheduledJob({ due: true }), queue: `'a'` }, 2)

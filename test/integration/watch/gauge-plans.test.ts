@@ -15,7 +15,12 @@ const indexes: Readonly<Record<string, readonly string[]>> = {
   'gauge-unclaimed-over-limit': ['jobs_unclaimed'],
   'gauge-oldest-unclaimed': ['jobs_unclaimed'],
   'gauge-oldest-waiting': ['jobs_waiting'],
-  'gauge-oldest-unfinished': ['jobs_expired_locks', 'jobs_unclaimed', 'jobs_unfinished'],
+  'gauge-oldest-unfinished': [
+    'jobs_expired_locks',
+    'jobs_unclaimed',
+    'jobs_unclaimed_by_schedule',
+    'jobs_unfinished',
+  ],
   'gauge-due-not-promoted': ['jobs_promotion_by_queue'],
   'gauge-oldest-due-not-promoted': ['jobs_promotion_by_queue'],
   'gauge-running-lease-expired': ['jobs_expired_locks'],
@@ -50,12 +55,14 @@ describe.each([
 ])('%s', (_, analyze) => {
   const database = useDatabase()
   const queue = `'q' || n % 3`
+  const schedule = `('00000000-0000-4000-8000-00000000000' || n % 3)::uuid`
 
   beforeAll(async () => {
     await database().rows('alter table taskq.jobs set (autovacuum_enabled = off)')
     await insertJobs(database(), { ...pendingJob(), queue }, 30_000)
     await insertJobs(database(), { ...pendingJob(), queue, actor: `'other'`, priority: 'n % 10' }, 10_000)
-    await insertJobs(database(), { ...scheduledJob(), queue }, 20_000)
+    await insertJobs(database(), { ...scheduledJob(), queue }, 15_000)
+    await insertJobs(database(), { ...pendingJob(), queue, schedule_id: schedule }, 5000)
     await insertJobs(database(), { ...retriedJob('1 hour'), queue, status: `'scheduled'` }, 10_000)
     await insertJobs(database(), { ...retriedJob('1 hour'), queue }, 5000)
     await insertJobs(database(), { ...endedJob('succeeded'), queue }, 20_000)
