@@ -68,8 +68,9 @@ export class Health {
   }
 }
 
-/** What of the worker's own fails, whatever the queue says. */
-function faultsOf({ heartbeatFailures, claimFailures }: WorkerVitals): string[] {
+/** What of the worker's own fails, whatever the queue says; one that has stopped has nothing more to fail. */
+function faultsOf({ state, heartbeatFailures, claimFailures }: WorkerVitals): string[] {
+  if (state === 'stopped') return []
   const failed = (count: number, what: string) =>
     count === 0 ? [] : [`this worker: its last ${count === 1 ? what : `${count} ${what}s`} failed`]
   return [...failed(heartbeatFailures, 'heartbeat'), ...failed(claimFailures, 'claim')]

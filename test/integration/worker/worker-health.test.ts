@@ -75,6 +75,22 @@ describe('the health of a worker', () => {
     await worker.stop()
     expect(await worker.health()).toMatchObject({ healthy: true, worker: { state: 'stopped' } })
   })
+
+  it('is that of its queue after its end, however its last beat and claim went', async () => {
+    let isFailing = false
+    const before = (name: string) => {
+      if (isFailing && ['heartbeat', 'claim'].includes(name)) throw networkFault()
+    }
+    const { worker } = faultyWorker(database(), [actor.run(() => 1)], { before }, { heartbeatInterval: 50 })
+    ends.push(() => worker.stop())
+    await expect.poll(() => worker.health()).toMatchObject({ worker: { found: 'empty' } })
+    isFailing = true
+    await expect.poll(async () => (await worker.health()).reasons).toHaveLength(2)
+    await worker.stop()
+    const { healthy, reasons, worker: vitals } = await worker.health()
+    expect({ healthy, reasons }).toEqual({ healthy: true, reasons: [] })
+    expect(vitals.heartbeatFailures).toBeGreaterThan(0)
+  })
 })
 
 describe('the health of a worker whose database is away', () => {
