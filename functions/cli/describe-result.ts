@@ -11,9 +11,9 @@ export function some(rows: number, noun: string, ending = 's'): string {
 /** So many keys of rows stand in a line; the object has all of them. */
 const keysMax = 5
 
-/** A run, or what one would take, for people. */
-export function describeResult(result: RunResult | DryRunResult): string {
-  if ('dryRun' in result) return `${result.function} would take ${some(result.eligible, 'row')}`
+/** A run, or what one would take, for people: line by line. */
+export function describeResult(result: RunResult | DryRunResult): string[] {
+  if ('dryRun' in result) return [`${result.function} would take ${some(result.eligible, 'row')}`]
   const { outcome, rows, batches, batchSize, durationMs, longestBatchMs } = result
   const ways = Object.entries(result.byDisposition ?? {}).map(([way, moved]) => `${count(moved)} ${way}`)
   const work = `${some(rows, 'row')} in ${some(batches, 'batch', 'es')}`
@@ -23,7 +23,7 @@ export function describeResult(result: RunResult | DryRunResult): string {
     ...(ways.length > 0 ? [`  ${ways.join(', ')}`] : []),
     ...breaker(result),
     ...setAside(result),
-  ].join('\n')
+  ]
 }
 
 function left({ remaining }: RunResult): string {

@@ -11,7 +11,7 @@ export const commonFlags = {
 const exits = '0 done, 1 the operation failed, 2 usage or settings, 3 database unreachable, 4 wrong target'
 
 /** What `taskq --help` prints. */
-export function overview(verbs: readonly Verb[]): string {
+export function overview(verbs: readonly Verb[]): string[] {
   return [
     'A Postgres job queue whose maintenance runs in short-lived functions.',
     '',
@@ -24,14 +24,14 @@ export function overview(verbs: readonly Verb[]): string {
     '',
     `Exit codes: ${exits}.`,
     '"taskq VERB --help" says more, "taskq --version" which this is.',
-  ].join('\n')
+  ]
 }
 
 /** What `taskq VERB --help` prints. */
-export function verbHelp(verb: Verb): string {
+export function verbHelp(verb: Verb): string[] {
   const own = Object.keys(verb.flags).length === 0 ? [] : ['', ...columns(rowsOf(verb.flags))]
   const lines = [`taskq ${usageWords(verb)} [flags]`, '', `${verb.summary}.`, ...own]
-  return [...lines, '', 'Flags of every verb:', ...columns(rowsOf(commonFlags))].join('\n')
+  return [...lines, '', 'Flags of every verb:', ...columns(rowsOf(commonFlags))]
 }
 
 const usageWords = (verb: Verb) => [verb.name, ...verb.words].join(' ')

@@ -39,7 +39,8 @@ async function main(argv: readonly string[]): Promise<ExitCode> {
 async function perform(verb: Verb, argv: readonly string[], output: Output): Promise<ExitCode> {
   const { words, flags } = readArguments(verb, argv)
   if (flags['help'] === true) {
-    output.answer({ json: { usage: verbHelp(verb) }, text: verbHelp(verb) })
+    const usage = verbHelp(verb)
+    output.answer({ json: { usage: usage.join('\n') }, text: usage })
     return exitCodes.done
   }
   const text = (flag: string) => (typeof flags[flag] === 'string' ? flags[flag] : undefined)

@@ -1,4 +1,5 @@
 import { InvalidInputError } from '../../shared/core/errors.ts'
+import { worstMax } from '../../shared/sweeper/gauge.ts'
 import { expectedOf } from '../../shared/sweeper/scheduled.ts'
 import { gaugeTimeoutMs, type VitalSigns, vitalSigns, watch } from '../../shared/sweeper/vital-signs.ts'
 import { sweeps } from '../../shared/sweeps/index.ts'
@@ -37,17 +38,23 @@ export async function runVitalSigns(call: Call): Promise<Answer> {
 /** So many of what a gauge is about stand below it; the object has up to fifty. */
 const shownMax = 5
 
-function describe({ function: purpose, outcome, gauges, failed, worst }: VitalSigns): string {
+function describe({ function: purpose, outcome, gauges, failed, worst }: VitalSigns): string[] {
   const told = Object.entries(gauges).filter(([, value]) => value !== 0)
   const values = told.flatMap(([name, value]) => [
     `  ${name} ${value.toLocaleString('en-US')}`,
-    ...(worst[name] ?? []).slice(0, shownMax).map(each => `    ${pairs(each)}`),
+    ...listed(worst[name] ?? []).map(line => `    ${line}`),
   ])
   const unread = failed.length === 0 ? '' : `; not read: ${failed.join(', ')}`
   return [
     `${purpose} ${outcome}: ${told.length === 0 ? 'nothing to tell' : 'told below'}${unread}`,
     ...values,
-  ].join('\n')
+  ]
+}
+
+function listed(worst: VitalSigns['worst'][string]): string[] {
+  const more = worst.length - shownMax
+  const atLeast = worst.length >= worstMax ? 'at least ' : ''
+  return [...worst.slice(0, shownMax).map(pairs), ...(more > 0 ? [`and ${atLeast}${more} more`] : [])]
 }
 
 function pairs(each: Readonly<Record<string, unknown>>): string {

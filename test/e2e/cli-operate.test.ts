@@ -140,12 +140,20 @@ describe('quarantine', () => {
     expect(await release('--all')).toMatchObject({ code: 0, json: { released: ['a', 'c'] } })
     expect(await release('--all')).toMatchObject({ code: 0, json: { function: 'promotion', released: [] } })
     const none = await run('quarantine', 'release', 'promotion', 'b')
-    expect(none).toMatchObject({ code: 0, stdout: 'promotion: b is not set aside: nothing has changed\n' })
+    expect(none).toMatchObject({ code: 1, stdout: 'promotion: b is not set aside: nothing has changed\n' })
+    expect(await release('b')).toMatchObject({ code: 1, json: { function: 'promotion', released: [] } })
     const told = { principal, action: 'release_rows', target: 'promotion' }
     expect(await audited()).toEqual([
       { ...told, reason: 'mended' },
       { ...told, reason: null },
     ])
+  })
+
+  test('release: the id of a job may be given in capitals', async () => {
+    const key = '0197c6a5-4d1e-7c58-9a3f-6f8f4f2c9d10'
+    await setAside(key)
+    const ended = await run('quarantine', 'release', 'promotion', key.toUpperCase(), '--json')
+    expect(ended).toMatchObject({ code: 0, json: { released: [key] } })
   })
 
   test('a run shows what it set aside', async () => {

@@ -32,6 +32,15 @@ describe('taskq run vital_signs', () => {
     expect(stdout).not.toContain('SweepsStale')
   })
 
+  test('tells people of five of many, and of how many more there are', async () => {
+    const queue = (first: number) => ({ queue: `'q' || n + ${first}` })
+    await insertJobs(database(), unclaimedJob('2 hours', queue(0)), 7)
+    const { stdout } = await run('run', 'vital_signs')
+    expect(stdout).toMatch(/ {2}UnclaimedOverLimit 8\n( {4}queue q\d.*\n){5} {4}and 3 more\n {2}\S/)
+    await insertJobs(database(), unclaimedJob('2 hours', queue(7)), 50)
+    expect((await run('run', 'vital_signs')).stdout).toContain('    and at least 45 more\n')
+  })
+
   test.each([['--max-batches', '3'], ['--batch-size', '3'], ['--max-seconds', '3'], ['--reset-breaker']])(
     'refuses %s, which means nothing to it',
     async (...flag) => {

@@ -16,7 +16,7 @@ export const demoVerb: Verb = {
     const failed = result.steps.find(step => !step.passed)
     const text = result.passed
       ? `demo passed in ${result.seconds} s`
-      : `demo failed: ${failed?.name}: ${failed?.error}`
+      : `demo failed: ${failed?.name}: ${failed?.error}`.split('\n')
     return { json: result, text, exitCode: result.passed ? exitCodes.done : exitCodes.failed }
   },
 }

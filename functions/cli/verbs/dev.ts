@@ -21,7 +21,7 @@ export const devVerb: Verb = {
     })
     const { enqueued, failure, jobs } = result
     const counts = Object.entries(jobs).map(([status, count]) => `${count} ${status}`)
-    const text = failure ?? `${enqueued} jobs were enqueued: ${counts.join(', ')}`
+    const text = failure?.split('\n') ?? `${enqueued} jobs were enqueued: ${counts.join(', ')}`
     return { json: result, text, exitCode: failure === undefined ? exitCodes.done : exitCodes.failed }
   },
 }

@@ -95,11 +95,11 @@ function neverCalled({ purpose }: Sweep): Answer {
 function answerOf(drained: Drained): Answer {
   const outcome = 'outcome' in drained ? drained.outcome : undefined
   const lines = [
-    describeResult(drained),
+    ...describeResult(drained),
     `  in ${some(drained.calls, 'call')}`,
     ...(outcome === 'contended' ? ['  another run has its lock, and goes on with it: try again later'] : []),
     ...(outcome === 'disabled' ? [`  taskq functions enable ${drained.function} switches it on`] : []),
   ]
   const exitCode = outcome === 'aborted' ? exitCodes.failed : exitCodes.done
-  return { json: drained, text: lines.join('\n'), exitCode }
+  return { json: drained, text: lines, exitCode }
 }

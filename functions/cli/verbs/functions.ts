@@ -20,7 +20,7 @@ export const functionsVerbs: readonly Verb[] = [
   {
     ...changing,
     name: 'functions disable',
-    summary: 'switches a function off: its runs leave at once, until it is switched on',
+    summary: 'switches a function off: each new run leaves at once, until it is switched on',
     run: call => switchTo(call, true),
   },
   {
@@ -65,7 +65,7 @@ async function list(call: Call): Promise<Answer> {
   const functions = [...all.values()].map(
     (each): ListedFunction => ({ ...each, enabled: each.disabledAt === null }),
   )
-  return { json: { schema: call.settings.schemaName, functions }, text: functions.map(line).join('\n') }
+  return { json: { schema: call.settings.schemaName, functions }, text: functions.map(line) }
 }
 
 function line(listed: ListedFunction): string {

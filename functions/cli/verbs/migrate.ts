@@ -45,7 +45,7 @@ async function prebuildNow(connection: ScriptConnection, call: Call): Promise<An
   const report = await prebuild(connection, optionsOf(call))
   const done = report.applied.length === 0 ? 'nothing to build' : `built ${report.applied.join(', ')}`
   const left = report.left.map(({ file, reason }) => `  left to the deployment: ${file}, because ${reason}`)
-  return { json: report, text: [`schema ${report.schema}: ${done}`, ...left].join('\n') }
+  return { json: report, text: [`schema ${report.schema}: ${done}`, ...left] }
 }
 
 function optionsOf({ settings, output }: Call): MigrateOptions {
@@ -69,6 +69,6 @@ async function status(connection: ScriptConnection): Promise<Answer> {
   const { schema } = connection
   return {
     json: { schema, pending, migrations },
-    text: [`schema ${schema}: ${pending} of ${migrations.length} migrations missing`, ...lines].join('\n'),
+    text: [`schema ${schema}: ${pending} of ${migrations.length} migrations missing`, ...lines],
   }
 }

@@ -2,6 +2,7 @@ import { InvalidInputError } from '../../../shared/core/errors.ts'
 import { listSetAside, releaseRows } from '../../../shared/sweeper/operate.ts'
 import type { Answer } from '../answer.ts'
 import { some } from '../describe-result.ts'
+import { exitCodes } from '../exit-code.ts'
 import { operating } from '../operating.ts'
 import { operatorOf, reasonFlag } from '../operator.ts'
 import { sweepNamed } from '../sweep-argument.ts'
@@ -34,13 +35,13 @@ async function list(call: Call): Promise<Answer> {
     ({ function: by, rowKey, failures, until, lastError }) =>
       `${by} ${rowKey}: failed ${some(failures, 'time')}, again at ${until.toISOString()}: ${lastError}`,
   )
-  const text = lines.length === 0 ? 'no row is set aside' : lines.join('\n')
+  const text = lines.length === 0 ? 'no row is set aside' : lines
   return { json: { schema: call.settings.schemaName, rows }, text }
 }
 
 /**
- * `{function, released: [rowKey]}`. A key that is not set aside, or any longer, is no failure: the row may
- * have come back by itself.
+ * `{function, released: [rowKey]}`. A key that is not set aside, or any longer, fails, so that a script whose
+ * key is mistyped hears of it; all rows of none are released already.
  */
 async function release(call: Call): Promise<Answer> {
   const { purpose } = sweepNamed(call.words[0] ?? '')
@@ -50,15 +51,16 @@ async function release(call: Call): Promise<Answer> {
   const nothing = args.rowKey === null ? 'no row is set aside' : `${args.rowKey} is not set aside`
   const done = `${some(released.length, 'row')} released: the next run takes what is due`
   const text = `${purpose}: ${released.length === 0 ? `${nothing}: nothing has changed` : done}`
-  return { json: { function: purpose, released }, text }
+  const exitCode = released.length === 0 && args.rowKey !== null ? exitCodes.failed : exitCodes.done
+  return { json: { function: purpose, released }, text, exitCode }
 }
 
-/** The one row that was named; null: all. */
+/** The one row that was named, as keys are stored: a uuid is pasted in capitals, too; null: all. */
 function rowKeyOf(call: Call): string | null {
   const [, rowKey] = call.words
   if (rowKey !== undefined && call.has('all'))
     throw new InvalidInputError('USAGE', '--all', `is every row, and ${rowKey} is one: give one of the two`)
-  if (rowKey !== undefined) return rowKey
+  if (rowKey !== undefined) return rowKey.toLowerCase()
   if (call.has('all')) return null
   throw new InvalidInputError('USAGE', 'ROW', 'is missing: name one row, or say --all')
 }

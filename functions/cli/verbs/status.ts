@@ -33,7 +33,7 @@ export const statusVerb: Verb = {
 }
 
 /** The status for people; the object says more. */
-function describe(status: Status): string {
+function describe(status: Status): string[] {
   const functions = status.functions?.map(each => {
     const { successAgeSeconds, degraded, state, rowsTotal } = each
     const age = degraded || successAgeSeconds === null ? '' : `, succeeded ${ageText(successAgeSeconds)} ago`
@@ -50,7 +50,7 @@ function describe(status: Status): string {
     ...section('workers', workers),
     `feed: ${feedLine(status.feed)}`,
     `oldest snapshot: ${snapshotLine(status.oldestSnapshot)}`,
-  ].join('\n')
+  ]
 }
 
 function headline({ healthy, degraded }: Status): string {
