@@ -37,6 +37,9 @@ function stayOf({ pulse, drains }: Sweep): string {
   return `${stays} \`${variableName('invocationWindow')}\`${looks}.`
 }
 
+const failingRow = ({ head }: Sweep) =>
+  head === null ? 'ends the run, which fails with its error' : 'is set aside, and the others go on'
+
 function sectionOf(sweep: Sweep): string {
   const moves = sweep.moves.map(([from, to]) => `\`${from}\` → \`${to}\``)
   return `## ${sweep.purpose}
@@ -48,6 +51,7 @@ ${stayOf(sweep)}
 - Moves: ${moves.length === 0 ? 'none' : moves.join(', ')}
 - Window's index: ${sweep.arms.map(({ index }) => `\`${index}\``).join(', ')}
 - Lock: \`taskq:${sweep.purpose}:{schema}\`
+- A row that fails by itself: ${failingRow(sweep)}
 - By hand: \`taskq run ${sweep.purpose}\`
 `
 }

@@ -35,7 +35,9 @@ shows them.
   worker's \`health()\` is false as well while its own heartbeats or claims fail.
 - \`degraded\` is information, and no reason to end a process: a function's last success is older than three
   of its cadences (30 hours for a daily one), its breaker has latched, or it has rows set aside. One that has
-  never run, or is switched off, says so and is not degraded.
+  never run, or is switched off, says so and is not degraded: who migrates by hand may have no functions.
+  \`SweepsStale\` does count it, from its installation, because where this is published functions are meant to
+  run.
 - A part that this login may not read is null, and a reason says so.
 `
 }

@@ -44,7 +44,9 @@ export const functionGauges: readonly Gauge[] = [
   {
     name: 'SweepsStale',
     unit: 'Count',
-    doc: 'functions without a success for three of their cadences and a minute, daily ones for 30 hours',
+    doc:
+      'functions without a success for three of their cadences and a minute, daily ones for 30 hours; one ' +
+      'that never ran counts from its installation',
     always: true,
     statement: gaugeOf('gauge-sweeps-stale', stale, {
       value: sql`count(*)`,
