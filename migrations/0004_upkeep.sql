@@ -3,8 +3,8 @@
 -- A limit on how much runs at a time: one row a place. A held slot has a lease, which its holder's heartbeats
 -- extend. `keyed`: its bucket was made on use, from a key in a payload, and may go when it is idle, whole. So
 -- whoever adds slots to one that has some sets `last_used_at` of one of these first, in the same transaction;
--- where none is left, he makes the whole bucket, in one statement. Without that write the bucket may go around
--- the slots that join it, and a lock alone is not enough: it leaves no trace once it is given back.
+-- where none is left, he makes the whole bucket, in one statement. Without that write the bucket may go from
+-- around the slots that join it, and a lock alone is not enough: it leaves no trace once it is given back.
 create table {schema}.reservation_slots (
   bucket text not null check (octet_length(bucket) between 1 and 255),
   slot int not null,
@@ -29,8 +29,8 @@ create index reservation_slots_leaked on {schema}.reservation_slots (lease_expir
 create index reservation_slots_idle on {schema}.reservation_slots (last_used_at, bucket, slot) where keyed;
 
 -- A limit on how often something runs. state: {tokens, capacity, refill_per_second, at} of a token bucket,
--- {tat} of a GCRA window, {window_seconds} of a window log, whose entries stand below. `at` is when the tokens
--- were counted and `tat` when the next arrival is allowed, both in seconds since 1970.
+-- {tat} of a GCRA window, {window_seconds} of a window log, whose entries stand below. `at` is when the
+-- tokens were counted and `tat` when the next arrival is allowed, both in seconds since 1970.
 create table {schema}.rate_limit_buckets (
   bucket text primary key check (octet_length(bucket) between 1 and 255),
   kind text not null,
