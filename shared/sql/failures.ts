@@ -43,8 +43,8 @@ export function codeOf(error: unknown): string | undefined {
 }
 
 /**
- * The function inside which the server raised an error, a trigger's mostly, as it tells it; undefined where our
- * own statement failed.
+ * The function, a trigger's mostly, inside which the server raised an error, as it tells it; undefined where
+ * our own statement failed.
  *
  * @example
  * raisedWithin(error) // 'PL/pgSQL function audit() line 3 at SQL statement'
