@@ -111,7 +111,8 @@ describe('a keyed rate limit that is idle', () => {
       oddValues.map(value => [member, value] as const),
     ),
   )('raises nothing and hides none behind it where its %s is %s (B052)', async (member, value) => {
-    const own = await openDatabase()
+    const own = database()
+    await own.rows('truncate taskq.rate_limit_buckets, taskq.rate_limit_window_entries')
     const others = { tokens: 5, capacity: 50, refill_per_second: 1, at: 0 }
     const known = member in others ? JSON.stringify(others) : '{}'
     const odd = limitBucket(`'${known}'::jsonb || '{"${member}": ${value}}'`, {
@@ -127,7 +128,6 @@ describe('a keyed rate limit that is idle', () => {
     expect(dry).toMatchObject({ dryRun: true })
     expect(await sweepOnce(own, idleKeyedRows)).toMatchObject({ outcome: 'drained' })
     expect(await own.rows(`select from taskq.rate_limit_buckets where bucket <> 'odd'`)).toEqual([])
-    await own.close()
   })
 })
 

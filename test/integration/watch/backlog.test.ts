@@ -58,8 +58,8 @@ describe('a job that nobody has ever claimed', () => {
   it('is held to the limit of its queue’s row, and to none while the queue is paused', async () => {
     await database().rows(`insert into taskq.queues (name, max_unclaimed_age, paused_at) values
       ('strict', '1 minute', null), ('patient', '1 day', null), ('paused', '1 minute', now())`)
-    for (const queue of ['strict', 'patient', 'paused'])
-      await insertJobs(database(), unclaimedJob('2 hours', { queue: `'${queue}'` }))
+    for (const [queue, age] of Object.entries({ strict: '3 hours', patient: '2 hours', paused: '4 hours' }))
+      await insertJobs(database(), unclaimedJob(age, { queue: `'${queue}'` }))
     const { gauges, worst } = await watchOnce(database())
     expect(worst['UnclaimedOverLimit']?.map(({ queue }) => queue)).toEqual(['strict'])
     expect(worst['OldestUnclaimedAgeSeconds']?.map(({ queue }) => queue)).toEqual(['strict', 'patient'])
