@@ -39,27 +39,27 @@ export async function drain(
   totals: Totals,
 ): Promise<Drained> {
   let worst: Drained = { outcome: 'drained' }
-  const faults: unknown[] = []
+  let fault: { readonly error: unknown } | undefined
   for (const arm of sweep.arms) {
     try {
       await revive(session)
       const drained = await new ArmDrain(sweep, arm, session, plan, totals).run()
-      if (isOver(drained.outcome)) return faults.length > 0 ? rethrow(faults[0]) : drained
+      if (isOver(drained.outcome)) {
+        worst = drained
+        break
+      }
       if (drained.outcome !== 'drained' && worst.outcome !== 'aborted') worst = drained
     } catch (error) {
       if (classify(error) === 'lost' || sweep.arms.length === 1) throw error
-      faults.push(error)
+      fault ??= { error }
     }
   }
-  return faults.length > 0 ? rethrow(faults[0]) : worst
+  if (fault !== undefined) throw fault.error
+  return worst
 }
 
 /** Whether an outcome is the run's, and not one arm's alone. */
 const isOver = (outcome: Outcome) => !['drained', 'bounded', 'aborted'].includes(outcome)
-
-function rethrow(error: unknown): never {
-  throw error
-}
 
 /**
  * Drains one arm, one committed batch after the other:

@@ -36,6 +36,10 @@ const floors = {
   none: sql`null::text as floor_at, null::uuid as floor_id`,
 } as const
 
+const takenWith = (floored: keyof typeof floors) => sql`
+    select count(*)::int as taken, ${floors[floored]}
+    from due`
+
 /**
  * The one statement of a batch, from its steps: common table expressions of which `due (id, place, key)` is
  * the window, locked, and `changed (actor, disposition)` the rows that were changed. It answers with how many
@@ -56,10 +60,7 @@ export function batchOf<Args>(
 ): Statement<BatchRow, Args> {
   const fragment = sql`${steps}
   select taken.*, done.*
-  from (
-    select count(*)::int as taken, ${floors[floored]}
-    from due
-  ) as taken, (
+  from (${takenWith(floored)}) as taken, (
     select coalesce(sum(ways.rows), 0)::int as acted, coalesce(jsonb_agg(ways), '[]') as tally
     from (
       select actor, disposition, count(*)::int as rows from ${changed} group by actor, disposition
@@ -85,10 +86,7 @@ export function batchOfOneWay<Args>(
   const fragment = sql`${steps}
   select taken.*, done.acted, case when done.acted = 0 then '[]' else jsonb_build_array(jsonb_build_object(
     'actor', null, 'disposition', ${literal(disposition)}, 'rows', done.acted)) end as tally
-  from (
-    select count(*)::int as taken, ${floors[floored]}
-    from due
-  ) as taken, (
+  from (${takenWith(floored)}) as taken, (
     select count(*)::int as acted from ${changed}
   ) as done`
   return statement(named(name), batchColumns, fragment as Fragment<Args>)
