@@ -20,6 +20,8 @@ const rooms = {
     'shared/sweeps/expired_locks.ts',
   ],
   'shared/sweeps': ['shared/core', 'shared/sql', 'shared/sweeper'],
+  // The registry of all that a rule starts.
+  'shared/sweeps/index.ts': ['shared/sweeps', 'shared/sweeper', 'shared/schedules/cron.ts'],
   'shared/worker': [
     'shared/core',
     'shared/sql',
@@ -60,7 +62,7 @@ const packages = {
  * What a Lambda or an application runs although it is for development in package.json: the builds carry it
  * inside (infra/carried.ts), so nobody installs it, and no application's bundler meets the driver's CommonJS.
  */
-const carried = [...packages.drivers.named, '@aws-lambda-powertools/[^/]+', '@aws-sdk/[^/]+', 'zod']
+const carried = [...packages.drivers.named, '@aws-lambda-powertools/[^/]+', '@aws-sdk/[^/]+', 'croner', 'zod']
 
 /** What to do instead, for the rooms where the refused import has a usual cause. */
 const instead = {
