@@ -1,5 +1,5 @@
-import { sweeps } from '../shared/sweeps/index.ts'
+import { routines } from '../shared/sweeps/index.ts'
 import { migrateHandler } from './runtime/migrate-handler.ts'
 
 /** Brings the database's schema to the version of this deployment. */
-export const handler = migrateHandler(sweeps.map(sweep => sweep.purpose))
+export const handler = migrateHandler(routines.map(sweep => sweep.purpose))

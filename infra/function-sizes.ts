@@ -1,7 +1,7 @@
 import { Duration } from 'aws-cdk-lib'
 import { InvalidInputError } from '../shared/core/errors.ts'
 import { type Settings, variableName } from '../shared/core/read-settings.ts'
-import type { Sweep } from '../shared/sweeper/define.ts'
+import type { Routine } from '../shared/sweeper/define.ts'
 import type { Watch } from '../shared/sweeper/vital-signs.ts'
 
 /** How much a function gets: memory buys its share of a processor, too. */
@@ -19,14 +19,14 @@ export const migrating: Size = { memoryMb: 256, timeout: Duration.minutes(14) }
 /** Smoke asks a few functions at a time, each of which may wait twice for a connection. */
 export const asking: Size = { memoryMb: 256, timeout: Duration.minutes(5) }
 
-/** What a rule starts: a sweep has rows to take, and the watcher none. */
-export function isSweep(scheduled: Sweep | Watch): scheduled is Sweep {
-  return 'arms' in scheduled
+/** What a rule starts: a routine has batches to make, and the watcher none. */
+export function isRoutine(scheduled: Routine | Watch): scheduled is Routine {
+  return 'pulse' in scheduled
 }
 
 /** A pulsing function mostly sleeps; the others work and leave. */
-export function sizeOf(scheduled: Sweep | Watch): Size {
-  if (!isSweep(scheduled)) return watching
+export function sizeOf(scheduled: Routine | Watch): Size {
+  if (!isRoutine(scheduled)) return watching
   return scheduled.pulse === null ? draining : pulsing
 }
 
@@ -34,7 +34,7 @@ export function sizeOf(scheduled: Sweep | Watch): Size {
 const reserveMs = 15_000
 
 /** Refuses settings with which the platform would end a function before it ended by itself. */
-export function checkTimeout(sweep: Sweep, settings: Settings): void {
+export function checkTimeout(sweep: Routine, settings: Settings): void {
   const { timeout } = sizeOf(sweep)
   const windowMs = sweep.pulse === null ? 0 : settings.invocationWindow
   const batchMs = settings[sweep.statementTimeout]

@@ -8,7 +8,7 @@ import { type DatabaseSecrets, readStatements } from './database-secrets.ts'
 import { definitionsFunction } from './definitions.ts'
 import { runFirst, Smoke } from './deploy-order.ts'
 import { deploymentIdOf } from './environment.ts'
-import { checkTimeout, isSweep, migrating, type Size, sizeOf } from './function-sizes.ts'
+import { checkTimeout, isRoutine, migrating, type Size, sizeOf } from './function-sizes.ts'
 import { type Surroundings, TaskFunction } from './functions.ts'
 import { StartRule } from './rules.ts'
 
@@ -78,7 +78,7 @@ function addScheduled(
   add: (name: string, description: string, size: Size) => TaskFunction,
 ): Started[] {
   return scheduled.map(each => {
-    if (isSweep(each)) checkTimeout(each, settings)
+    if (isRoutine(each)) checkTimeout(each, settings)
     const { purpose, title, cadenceMinutes: everyMinutes } = each
     const made = add(purpose, `TaskQ: ${title.toLowerCase()}`, sizeOf(each))
     const isOff = settings.functionsOff.includes(purpose)

@@ -1,4 +1,4 @@
-import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { Routine } from '../../shared/sweeper/define.ts'
 import type { DryRunResult, Outcome, RunResult } from '../../shared/sweeper/result.ts'
 import type { ManualEvent } from '../runtime/event.ts'
 import { addUp } from './add-up.ts'
@@ -40,7 +40,7 @@ const ends: readonly Outcome[] = ['drained', 'disabled', 'aborted']
  *
  * A function that takes one batch a run is called once. Only the first call resets the breaker.
  */
-export async function drainDeployed(sweep: Sweep, asked: ManualEvent, ports: DrainPorts): Promise<Drained> {
+export async function drainDeployed(sweep: Routine, asked: ManualEvent, ports: DrainPorts): Promise<Drained> {
   const endsMs = ports.nowMs() + (asked.maxSeconds ?? Infinity) * 1000
   const { resetBreaker, ...later } = asked
   let done: RunResult | undefined

@@ -2,7 +2,7 @@ import { InvalidInputError } from '../../shared/core/errors.ts'
 import { worstMax } from '../../shared/sweeper/gauge.ts'
 import { expectedOf } from '../../shared/sweeper/scheduled.ts'
 import { gaugeTimeoutMs, type VitalSigns, vitalSigns, watch } from '../../shared/sweeper/vital-signs.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { nowMs } from '../runtime/budget.ts'
 import type { Answer } from './answer.ts'
 import { openDatabase } from './open-database.ts'
@@ -23,7 +23,7 @@ export async function runVitalSigns(call: Call): Promise<Answer> {
   const { settings, output } = call
   const signs = await watch(
     vitalSigns,
-    { trigger: 'manual', settings, expected: expectedOf(sweeps, settings) },
+    { trigger: 'manual', settings, expected: expectedOf(routines, settings) },
     {
       connect: () => openDatabase(settings, { queryTimeoutMs: gaugeTimeoutMs + patienceMs }),
       nowMs,

@@ -3,7 +3,7 @@ import { readSettings, type Settings, variableName } from '../../shared/core/rea
 import type { ScriptConnection } from '../../shared/db/driver-connection.ts'
 import { migrate } from '../../shared/db/migrate.ts'
 import { quoteIdentifier } from '../../shared/sql/statement.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { openConnection } from '../runtime/connection.ts'
 import { testDatabaseUrl } from '../runtime/settings.ts'
 import type { PostgresServer } from './postgres-server.ts'
@@ -48,7 +48,7 @@ export async function openTestSchema(
   }
   try {
     const { installationId, environment, deploymentId } = settings
-    const purposes = sweeps.map(sweep => sweep.purpose)
+    const purposes = routines.map(sweep => sweep.purpose)
     const installation = { installationId, environment, deploymentId, rolePrefix, purposes }
     await migrate(connection, { installation, openSecond: open })
   } catch (error) {

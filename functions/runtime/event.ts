@@ -1,7 +1,7 @@
 import * as z from 'zod/mini'
 import { InvalidInputError } from '../../shared/core/errors.ts'
 import { settingsTable } from '../../shared/core/settings.ts'
-import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { Routine } from '../../shared/sweeper/define.ts'
 
 /** What an operator may ask of one invocation; what is absent is as the settings say. */
 export interface ManualEvent {
@@ -45,7 +45,7 @@ export const requesterCharactersMax = 255
 export const reasonText = told(1000)
 
 /** A number in the range of a setting, so that an event can ask for nothing that a setting could not. */
-const within = (setting: 'sweepDrainBatches' | Sweep['batchSize']) => {
+const within = (setting: 'sweepDrainBatches' | Routine['batchSize']) => {
   const { schema, range } = settingsTable[setting]
   const error = `is not a whole number ${range}`
   return z.optional(
@@ -64,11 +64,11 @@ const asked = {
   dryRun: yesOrNo,
 }
 
-const manual = (sweep: Sweep) =>
+const manual = (routine: Routine) =>
   z.strictObject({
     ...asked,
     maxBatches: within('sweepDrainBatches'),
-    batchSize: within(sweep.batchSize),
+    batchSize: within(routine.batchSize),
     maxSeconds: z.optional(z.int(seconds).check(z.minimum(1, seconds), z.maximum(secondsMax, seconds))),
     resetBreaker: yesOrNo,
   })
@@ -90,8 +90,8 @@ const scheduled = z.object({
  * @example
  * readEvent(promotion, { trigger: 'manual', requestedBy: 'ada', reason: 'backlog after an outage' })
  */
-export function readEvent(sweep: Sweep, event: unknown): SweepEvent {
-  return readBy(manual(sweep), event)
+export function readEvent(routine: Routine, event: unknown): SweepEvent {
+  return readBy(manual(routine), event)
 }
 
 /** Reads the event of the watcher in the same way. */

@@ -3,7 +3,7 @@ import type { Settings } from '../../shared/core/read-settings.ts'
 import type { Status } from '../../shared/core/status.ts'
 import { expectedOf } from '../../shared/sweeper/scheduled.ts'
 import { readStatus } from '../../shared/sweeper/status/read-status.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { openConnection } from './connection.ts'
 
 /** Whoever asks has gone away after a few seconds. */
@@ -22,7 +22,7 @@ export function queueStatus(settings: Settings): Promise<Status> {
   }
   return readStatus({
     settings,
-    expected: expectedOf(sweeps, settings),
+    expected: expectedOf(routines, settings),
     connect: () => openConnection(wanted),
     statementTimeoutMs,
   })

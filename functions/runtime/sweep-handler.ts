@@ -1,5 +1,6 @@
 import type { Settings } from '../../shared/core/read-settings.ts'
-import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { Routine, Sweep } from '../../shared/sweeper/define.ts'
+import type { Runnable } from '../../shared/sweeper/invocation.ts'
 import type { RunPorts, RunRequest } from '../../shared/sweeper/ports.ts'
 import type { DryRunResult, RunResult } from '../../shared/sweeper/result.ts'
 import { run } from '../../shared/sweeper/run.ts'
@@ -24,11 +25,16 @@ let isFirst = true
  * export const handler = sweepHandler(promotion)
  */
 export function sweepHandler(sweep: Sweep) {
+  return routineHandler(sweep, () => sweep)
+}
+
+/** The same of a routine that needs the settings to be run. */
+export function routineHandler(routine: Routine, runnableWith: (settings: Settings) => Runnable) {
   return async (event: unknown, context: LambdaContext): Promise<RunResult | DryRunResult> => {
     try {
       const settings = environmentSettings()
       if (isFirst) warnOfUnknown(settings)
-      return await runFor(sweep, readEvent(sweep, event), settings, context)
+      return await runFor(runnableWith(settings), readEvent(routine, event), settings, context)
     } catch (error) {
       throw tellable(error)
     }
@@ -36,7 +42,7 @@ export function sweepHandler(sweep: Sweep) {
 }
 
 async function runFor(
-  sweep: Sweep,
+  sweep: Runnable,
   asked: SweepEvent,
   settings: Settings,
   context: LambdaContext,
@@ -77,7 +83,7 @@ function requestOf(asked: SweepEvent, settings: Settings): RunRequest {
 }
 
 function portsOf(
-  sweep: Sweep,
+  sweep: Routine,
   asked: SweepEvent,
   settings: Settings,
   context: LambdaContext,

@@ -1,7 +1,7 @@
 import type { Settings } from '../../shared/core/read-settings.ts'
 import { expectedOf } from '../../shared/sweeper/scheduled.ts'
 import { gaugeTimeoutMs, type VitalSigns, type Watch, watch } from '../../shared/sweeper/vital-signs.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { type LambdaContext, nowMs, sleepUntilStopped, untilTerminated } from './budget.ts'
 import { connectorOf } from './connection.ts'
 import { readWatchEvent, type WatchEvent } from './event.ts'
@@ -37,7 +37,7 @@ async function watchFor(
   settings: Settings,
   context: LambdaContext,
 ): Promise<VitalSigns> {
-  const request = { trigger: asked.trigger, settings, expected: expectedOf(sweeps, settings) }
+  const request = { trigger: asked.trigger, settings, expected: expectedOf(routines, settings) }
   try {
     const signs = await untilTerminated(signal =>
       watch(watched, request, portsOf(watched, asked, settings, context, signal)),

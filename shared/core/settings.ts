@@ -111,6 +111,30 @@ export const settingsTable = {
     fallback: '256',
     doc: 'Keyed rows of one table that one run may delete.',
   }),
+  cronTickLimit: wholeNumber(1, 10_000, {
+    fallback: '100',
+    doc: 'Schedules that one committed tick may fire.',
+  }),
+  cronTickTimeoutMs: wholeNumber(500, 20_000, {
+    fallback: '5000',
+    doc: 'The longest that a tick’s transaction may take, from its begin to its commit.',
+  }),
+  cronMaxCatchUp: wholeNumber(1, 10_000, {
+    fallback: '100',
+    doc: 'Owed instants of one schedule that one tick may fire; the next tick goes on.',
+  }),
+  cronLatenessTolerance: duration('0', '1d', {
+    fallback: '5m',
+    doc: 'How late an instant may fire and still count as on time; never longer than to the next one.',
+  }),
+  cronAutoDisableThreshold: wholeNumber(1, 1000, {
+    fallback: '3',
+    doc: 'Failures in a row after which a schedule is disabled, and the pager told.',
+  }),
+  cronPayloadFactoryTimeout: duration('1ms', '1m', {
+    fallback: '5s',
+    doc: 'The longest that a schedule’s payload factory may take for one instant.',
+  }),
   sweepInterval: duration('5s', '1m', {
     fallback: '1m',
     doc: 'How often `expired_locks` looks again inside its window. An empty claim reaps before it.',

@@ -14,7 +14,14 @@ const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
   client: {
     installation: ['select'],
     actors: ['select', 'insert'],
-    jobs: ['select', 'insert'],
+    jobs: ['select', 'insert', 'update'],
+    jobs_archive: ['select'],
+    job_events: ['select', 'insert'],
+    operator_audit: ['insert'],
+    schedules: ['select', 'insert', 'update'],
+    schedule_revisions: ['select', 'insert'],
+    schedule_occurrences: ['select', 'insert'],
+    schedule_decisions: ['select', 'insert'],
   },
   worker: {
     installation: ['select'],
@@ -37,6 +44,11 @@ const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
     jobs: ['select', 'insert', 'update'],
     job_attempts: ['select', 'insert'],
     job_events: ['select', 'insert'],
+    jobs_archive: ['select'],
+    schedules: ['select', 'insert', 'update'],
+    schedule_revisions: ['select', 'insert'],
+    schedule_occurrences: ['select', 'insert'],
+    schedule_decisions: ['select', 'insert'],
     batches: ['select', 'update'],
     // To lock a row for its end takes the right to change it.
     workers: ['select', 'update', 'delete'],

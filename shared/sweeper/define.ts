@@ -5,36 +5,46 @@ import { int4, text, uuid } from '../sql/types.ts'
 import type { Scheduled } from './scheduled.ts'
 
 /**
- * A scheduled function is data: this object says what it takes, how much of it at a time, how often and
- * why. Its Lambda, rule, alarms, command and documentation are derived from it.
+ * A scheduled function that changes rows in committed batches, whatever its batches are: what an invocation
+ * of it, its Lambda, its rule and its commands need to know.
  */
-export interface Sweep extends Scheduled {
+export interface Routine extends Scheduled {
   /** How it stays for what falls due inside its window; null: it drains and leaves. */
   readonly pulse: Pulse | null
   /** The setting that bounds the rows of a batch. */
-  readonly batchSize: 'eventWriterBatchSize' | 'keyedRowReclaimBatchSize'
+  readonly batchSize: 'eventWriterBatchSize' | 'keyedRowReclaimBatchSize' | 'cronTickLimit'
   /** The setting that bounds the time of a batch. */
-  readonly statementTimeout: 'eventWriterStatementTimeoutMs' | 'retentionStatementTimeoutMs'
+  readonly statementTimeout:
+    | 'eventWriterStatementTimeoutMs'
+    | 'retentionStatementTimeoutMs'
+    | 'cronTickTimeoutMs'
   /** The setting whose zero switches it off; null: there is none. */
   readonly offAtZero: 'keyedRowReclaimPeriod' | null
   /** Whether it goes on until a window is not full, or takes one batch of each arm. */
   readonly drains: boolean
   /** Whether aborted batches can latch the reduced tier. */
   readonly breaker: boolean
-  /** Finds the next row of a window, so that one that fails by itself can be set aside; null: it is not. */
-  readonly head: Statement<{ id: string }, WindowArgs> | null
   /**
    * Whether each batch waits until the server's disk has it. Only a function whose rows tell nobody anything
    * may leave that to its last write, which brings everything before it to the disk: a server that fails in
    * between forgets a few batches, and the next run does them again.
    */
   readonly flushes: boolean
-  /** The changes of a job's state that it makes, and no others. */
-  readonly moves: readonly Move[]
-  /** What it takes, a table each, in this order; each batch is of one arm. */
-  readonly arms: readonly Arm[]
   /** What its statements need of the settings, beside their window. */
   readonly args: (settings: Settings) => Readonly<Record<string, unknown>>
+  /** The changes of a job's state that it makes, and no others. */
+  readonly moves: readonly Move[]
+}
+
+/**
+ * A routine whose batches are windows over tables is data alone: this object says what it takes, how much of
+ * it at a time, how often and why, and the engine does it.
+ */
+export interface Sweep extends Routine {
+  /** Finds the next row of a window, so that one that fails by itself can be set aside; null: it is not. */
+  readonly head: Statement<{ id: string }, WindowArgs> | null
+  /** What it takes, a table each, in this order; each batch is of one arm. */
+  readonly arms: readonly Arm[]
 }
 
 /** The rows of one table that a function takes. */

@@ -1,6 +1,7 @@
 import { classify, isOfOneRow } from '../sql/failures.ts'
+import type { Statement } from '../sql/statement.ts'
 import { askAgainMs, type BatchPlan, chain, open, refuse } from './batch.ts'
-import { type Arm, type BatchRow, type Sweep, type WindowArgs, wholeWindow } from './define.ts'
+import { type Arm, type BatchRow, type Routine, type Sweep, type WindowArgs, wholeWindow } from './define.ts'
 import { Narrowing } from './narrowing.ts'
 import type { Outcome } from './result.ts'
 import { revive, type Session } from './session.ts'
@@ -17,6 +18,18 @@ export interface DrainPlan extends BatchPlan {
   /** Why no further batch may begin after so many; undefined: one may. */
   readonly mayNotBegin: (batches: number) => Outcome | undefined
   readonly nowMs: () => number
+  /** Milliseconds until no further batch may begin; it may be negative. */
+  readonly leftMs: () => number
+  /** Aborted when the run is to end after its current batch. */
+  readonly signal: AbortSignal
+}
+
+/** A routine that goes about its batches by itself: what the engine asks of it. */
+export interface SelfDraining extends Routine {
+  /** Counts what it would take, up to a number; nothing is locked. */
+  readonly eligible: readonly Statement<{ eligible: number }, { max: number }>[]
+  /** Works until nothing is due any more, or the plan says that no further batch may begin. */
+  readonly drain: (session: Session, plan: DrainPlan, totals: Totals) => Promise<Drained>
 }
 
 /** How a drain ended; `error` is what the server ended the last batch with. */

@@ -1,7 +1,7 @@
 import { lockName, roleName } from '../core/names.ts'
 import type { BatchOpening } from '../sql/connection.ts'
-import type { Sweep } from './define.ts'
-import type { DrainPlan } from './drain.ts'
+import type { Routine, Sweep } from './define.ts'
+import type { DrainPlan, SelfDraining } from './drain.ts'
 import type { RunPorts, RunRequest } from './ports.ts'
 import type { Outcome } from './result.ts'
 
@@ -10,20 +10,21 @@ const reserveMs = 3000
 /** How much longer than its statement a batch's transaction may live, on servers that bound it. */
 const transactionSlackMs = 750
 
+/** What can be run: a sweep by its arms, or a routine that drains by itself. */
+export type Runnable = Sweep | SelfDraining
+
 /** What one start of a function may do: bounds taken once from the request, the settings and the clock. */
 export interface Invocation {
-  readonly sweep: Sweep
+  readonly sweep: Runnable
   readonly request: RunRequest
   readonly ports: RunPorts
   readonly startedMs: number
   readonly plan: DrainPlan
   /** When its window closes on the measuring clock; undefined: it drains and leaves. */
   readonly windowEndsMs: number | undefined
-  /** What the measuring clock and the platform leave it, the reserve taken off; it may be negative. */
-  readonly leftMs: () => number
 }
 
-export function planInvocation(sweep: Sweep, request: RunRequest, ports: RunPorts): Invocation {
+export function planInvocation(sweep: Runnable, request: RunRequest, ports: RunPorts): Invocation {
   const { settings } = request
   const startedMs = ports.nowMs()
   const opening = openingOf(sweep, request)
@@ -41,9 +42,9 @@ export function planInvocation(sweep: Sweep, request: RunRequest, ports: RunPort
   }
   const batchSize = request.batchSize ?? settings[sweep.batchSize]
   const args = sweep.args(settings)
-  const { nowMs, sleep } = ports
-  const plan = { opening, batchSize, isReduced: false, args, mayNotBegin, nowMs, sleep }
-  return { sweep, request, ports, startedMs, plan, windowEndsMs, leftMs }
+  const { nowMs, sleep, signal } = ports
+  const plan = { opening, batchSize, isReduced: false, args, mayNotBegin, nowMs, leftMs, sleep, signal }
+  return { sweep, request, ports, startedMs, plan, windowEndsMs }
 }
 
 /** The same with the reduced size, in which a function works whose breaker has latched. */
@@ -55,7 +56,7 @@ export function reduced(invocation: Invocation): Invocation {
 }
 
 /** How a batch of this function is opened: under its own lock, its own timeouts and the settings' pins. */
-export function openingOf(sweep: Sweep, { settings }: RunRequest): BatchOpening {
+export function openingOf(sweep: Routine, { settings }: RunRequest): BatchOpening {
   const statementTimeoutMs = settings[sweep.statementTimeout]
   return {
     lock: lockName(sweep.purpose, settings.schemaName),

@@ -35,7 +35,7 @@ export async function untilDue(
     session.lookedAt = now
     if (ms === null) return false
     const waitMs = Math.max(Math.ceil(ms), notBeforeMs - ports.nowMs(), 0)
-    if (waitMs > invocation.leftMs()) return false
+    if (waitMs > invocation.plan.leftMs()) return false
     await rest(invocation, session, Math.min(waitMs, askAgainMs))
     if (waitMs <= askAgainMs) return !ports.signal.aborted
   }

@@ -1,8 +1,7 @@
 import type { BatchOpened, Connection } from '../sql/connection.ts'
 import { refuse } from './batch.ts'
-import type { Sweep } from './define.ts'
 import { type Drained, drain } from './drain.ts'
-import { type Invocation, planInvocation, reduced } from './invocation.ts'
+import { type Invocation, planInvocation, type Runnable, reduced } from './invocation.ts'
 import { resetBreaker } from './operate.ts'
 import type { RunPorts, RunRequest } from './ports.ts'
 import { untilDue } from './pulse.ts'
@@ -27,7 +26,7 @@ export const remainingMax = 10_000
  * connection, the wrong target, a defect.
  */
 export async function run(
-  sweep: Sweep,
+  sweep: Runnable,
   request: RunRequest,
   ports: RunPorts,
 ): Promise<RunResult | DryRunResult> {
@@ -55,7 +54,9 @@ async function pulse(planned: Invocation, session: Session): Promise<RunResult> 
   try {
     do {
       pulses += 1
-      drained = await drain(sweep, session, invocation.plan, totals)
+      drained = await ('arms' in sweep
+        ? drain(sweep, session, invocation.plan, totals)
+        : sweep.drain(session, invocation.plan, totals))
       if (drained.outcome === 'contended') return report(invocation, totals, { outcome: 'contended', pulses })
       // A timeout that ends the session leaves nothing to write the state with.
       await revive(session)
@@ -115,16 +116,17 @@ async function looking<T>(
   }
 }
 
-/** What all arms together would take, up to a number. */
+/** What it would take in all, up to a number. */
 async function countEligible(
   { sweep, plan }: Invocation,
   connection: Connection,
   max: number,
 ): Promise<number> {
+  const counts = 'arms' in sweep ? sweep.arms.map(arm => arm.eligible) : sweep.eligible
   let counted = 0
-  for (const arm of sweep.arms) {
+  for (const eligible of counts) {
     if (counted >= max) break
-    counted += (await readOne(connection, arm.eligible, { ...plan.args, max: max - counted })).eligible
+    counted += (await readOne(connection, eligible, { ...plan.args, max: max - counted })).eligible
   }
   return counted
 }

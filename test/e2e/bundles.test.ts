@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { type Deployment, runDeployment } from '../support/deployment.ts'
 import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
@@ -69,7 +69,7 @@ describe('a deployment', () => {
     const states = await database().rows<{ function: string }>(
       'select function from taskq.sweep_state order by 1',
     )
-    expect(states.map(state => state.function)).toEqual(sweeps.map(({ purpose }) => purpose).sort())
+    expect(states.map(state => state.function)).toEqual(routines.map(({ purpose }) => purpose).sort())
   })
 
   test('may be done again', async () => {
@@ -178,7 +178,7 @@ describe('nothing is written', () => {
     await insertRows(database(), 'reservation_slots', { ...slot, bucket: `'k' || n`, keyed: 'true' }, 5)
   })
 
-  test.each(sweeps.map(({ purpose }) => purpose))('by a wrong event to %s', async purpose => {
+  test.each(routines.map(({ purpose }) => purpose))('by a wrong event to %s', async purpose => {
     const before = await everything()
     const asked = deployment.invoke(purpose, {
       trigger: 'manual',
@@ -194,7 +194,7 @@ describe('nothing is written', () => {
     expect(await everything()).toEqual(before)
   })
 
-  test.each(sweeps.map(({ purpose }) => purpose))(
+  test.each(routines.map(({ purpose }) => purpose))(
     'by the smoke event of a deployment to %s',
     async purpose => {
       const before = await everything()
@@ -206,14 +206,14 @@ describe('nothing is written', () => {
     },
   )
 
-  test.each(sweeps.map(({ purpose }) => purpose))('by a dry run of %s, which counts', async purpose => {
+  test.each(routines.map(({ purpose }) => purpose))('by a dry run of %s, which counts', async purpose => {
     const before = await everything()
     const asked = { trigger: 'manual', requestedBy: 'ada', reason: 'x', dryRun: true }
     expect(await deployment.invoke(purpose, asked)).toMatchObject({ dryRun: true, eligible: 5 })
     expect(await everything()).toEqual(before)
   })
 
-  test.each(sweeps.map(({ purpose }) => purpose))('by %s into another installation', async purpose => {
+  test.each(routines.map(({ purpose }) => purpose))('by %s into another installation', async purpose => {
     const before = await everything()
     const failure = await inAnotherInstallation(() => deployment.failureOf(deployment.start(purpose)))
     expect(failure).toMatchObject({ errorType: 'WRONG_TARGET', code: 'WRONG_TARGET' })

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { makeLogin } from '../support/logins.ts'
 import { useCommand } from './cli-command.ts'
 import { taskq } from './cli-process.ts'
@@ -31,7 +31,7 @@ describe('functions', () => {
     const { code, json } = await run('functions', 'list', '--json')
     expect({ code, ...json }).toMatchObject({ code: 0, schema: 'taskq' })
     const functions = json['functions'] as { function: string }[]
-    expect(functions.map(each => each.function).sort()).toEqual(sweeps.map(each => each.purpose).sort())
+    expect(functions.map(each => each.function).sort()).toEqual(routines.map(each => each.purpose).sort())
     expect(functions).toContainEqual({
       function: 'promotion',
       enabled: true,

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { type Deployment, runDeployment } from '../support/deployment.ts'
 import { type Login, makeLogin } from '../support/logins.ts'
 import { secretArn, synthesized } from '../support/synthesis.ts'
 
 const database = useDatabase()
-const purposes = sweeps.map(({ purpose }) => purpose)
+const purposes = routines.map(({ purpose }) => purpose)
 const maintenance = secretArn.replace('example', 'maintenance')
 const asked = { trigger: 'manual', requestedBy: 'ada@laptop', reason: 'a larger instance' }
 let deployment: Deployment

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { TestProject } from 'vitest/node'
 import { migrate } from '../../shared/db/migrate.ts'
 import { connectPg } from '../../shared/db/pg.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import { isMissing, modeOf, type Way } from './modes.ts'
 
 /** What the tests of a project know of their mode. */
@@ -44,7 +44,7 @@ async function prepare(url: string, template: string): Promise<number> {
   await administer(url, `create database ${template}`)
   const [row] = await administer(url, `select current_setting('server_version_num')::int / 10000 as version`)
   const connection = await connect(databaseUrl(url, template))
-  const purposes = sweeps.map(sweep => sweep.purpose)
+  const purposes = routines.map(sweep => sweep.purpose)
   const pins = { installationId: undefined, environment: undefined, deploymentId: undefined }
   const openSecond = () => connect(databaseUrl(url, template))
   await migrate(connection, { installation: { ...pins, purposes }, openSecond }).finally(() =>

@@ -3,7 +3,7 @@ import type { Status } from '../../shared/core/status.ts'
 import { expectedOf } from '../../shared/sweeper/scheduled.ts'
 import { readStatus } from '../../shared/sweeper/status/read-status.ts'
 import { type VitalSigns, vitalSigns, type WatchPorts, watch } from '../../shared/sweeper/vital-signs.ts'
-import { sweeps } from '../../shared/sweeps/index.ts'
+import { routines } from '../../shared/sweeps/index.ts'
 import type { TestDatabase } from './database.ts'
 import type { JobColumns } from './jobs.ts'
 import { settingsWith } from './sweeping.ts'
@@ -14,7 +14,7 @@ export async function watchOnce(
   { settings: changed = {}, ...ports }: Partial<WatchPorts> & { settings?: Partial<Settings> } = {},
 ): Promise<VitalSigns> {
   const settings = settingsWith(changed)
-  const request = { trigger: 'manual', settings, expected: expectedOf(sweeps, settings) } as const
+  const request = { trigger: 'manual', settings, expected: expectedOf(routines, settings) } as const
   const given = {
     connect: () => database.connect(),
     nowMs: () => performance.now(),
@@ -31,7 +31,7 @@ export async function statusOnce(
   connect: WatchPorts['connect'] = () => database.connect(),
 ): Promise<Status> {
   const settings = settingsWith(changed)
-  return readStatus({ settings, expected: expectedOf(sweeps, settings), connect })
+  return readStatus({ settings, expected: expectedOf(routines, settings), connect })
 }
 
 /** SQL for the instant so long ago, such as `20 minutes`. */

@@ -4,10 +4,10 @@ import { pathToFileURL } from 'node:url'
 import type { Sweep } from '../../shared/sweeper/define.ts'
 
 /**
- * The functions in functions/ that are written by hand: what a deploy or an operator invokes, and the
- * watcher, which is no sweep.
+ * The functions in functions/ that are written by hand: what a deploy or an operator invokes, and what a rule
+ * starts that is no sweep.
  */
-export const handwrittenFunctions: readonly string[] = ['migrate', 'sync', 'smoke', 'vital_signs']
+export const handwrittenFunctions: readonly string[] = ['cron', 'migrate', 'sync', 'smoke', 'vital_signs']
 
 /** A purpose as a name in TypeScript. */
 export function camelCase(purpose: string): string {

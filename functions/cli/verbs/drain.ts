@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../../shared/core/errors.ts'
 import { variableName } from '../../../shared/core/read-settings.ts'
-import type { Sweep } from '../../../shared/sweeper/define.ts'
+import type { Routine } from '../../../shared/sweeper/define.ts'
 import { nowMs, sleepUntilStopped } from '../../runtime/budget.ts'
 import type { ManualEvent } from '../../runtime/event.ts'
 import type { Answer } from '../answer.ts'
@@ -11,7 +11,7 @@ import { count, describeResult, some } from '../describe-result.ts'
 import { type Drained, type DrainPorts, drainDeployed } from '../drain-deployed.ts'
 import { exitCodes } from '../exit-code.ts'
 import { operatorOf, reasonFlag } from '../operator.ts'
-import { bySetting, sweepNamed } from '../sweep-argument.ts'
+import { bySetting, routineNamed } from '../routine-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 
 const secondsMax = 86_400
@@ -30,7 +30,7 @@ export const drainVerb: Verb = {
     reason: { ...reasonFlag, doc: 'why, for its log and the audit' },
   },
   run: async call => {
-    const sweep = sweepNamed(call.words[0] ?? '')
+    const sweep = routineNamed(call.words[0] ?? '')
     const { stack, region, schema } = addressOf(call)
     const asked = eventOf(sweep, call)
     const queue = await findQueue({ stack, region }, schema)
@@ -56,7 +56,7 @@ function addressOf(call: Call) {
   return { stack, region: call.text('region'), schema }
 }
 
-function eventOf(sweep: Sweep, call: Call): ManualEvent {
+function eventOf(sweep: Routine, call: Call): ManualEvent {
   const { principal, reason } = operatorOf(call)
   return {
     trigger: 'manual',
@@ -69,7 +69,7 @@ function eventOf(sweep: Sweep, call: Call): ManualEvent {
   }
 }
 
-function nameIn({ names }: DeployedQueue, { purpose }: Sweep, stack: string): string {
+function nameIn({ names }: DeployedQueue, { purpose }: Routine, stack: string): string {
   const name = names[purpose]
   if (name !== undefined) return name
   const known = Object.keys(names).join(', ')
@@ -86,7 +86,7 @@ function onCall({ output }: Call): DrainPorts['onCall'] {
 }
 
 /** `{function, outcome, batches, rows, calls}`: a signal came before there was anything to end. */
-function neverCalled({ purpose }: Sweep): Answer {
+function neverCalled({ purpose }: Routine): Answer {
   const json = { function: purpose, outcome: 'stopped', batches: 0, rows: 0, calls: 0 }
   return { json, text: `${purpose} stopped: no call was made` }
 }

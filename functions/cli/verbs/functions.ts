@@ -1,9 +1,9 @@
 import { listFunctions, resetBreaker, switchFunction } from '../../../shared/sweeper/operate.ts'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { routines } from '../../../shared/sweeps/index.ts'
 import type { Answer } from '../answer.ts'
 import { operating } from '../operating.ts'
 import { operatorOf, reasonFlag } from '../operator.ts'
-import { sweepNamed } from '../sweep-argument.ts'
+import { routineNamed } from '../routine-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 
 const changing = { words: ['FUNCTION'], flags: { reason: reasonFlag } }
@@ -60,7 +60,7 @@ const neverRun: Omit<Stored, 'function'> = {
 /** `{schema, functions: [ListedFunction]}`: those of this version, and what else has a row. */
 async function list(call: Call): Promise<Answer> {
   const stored = await operating(call, transaction => transaction.run(listFunctions, {}))
-  const known = sweeps.map(({ purpose }) => ({ ...neverRun, function: purpose }))
+  const known = routines.map(({ purpose }) => ({ ...neverRun, function: purpose }))
   const all = new Map([...known, ...stored].map(each => [each.function, each]))
   const functions = [...all.values()].map(
     (each): ListedFunction => ({ ...each, enabled: each.disabledAt === null }),
@@ -81,7 +81,7 @@ function line(listed: ListedFunction): string {
 
 /** `{function, enabled, changed}`; `changed` is false where it was so already. */
 async function switchTo(call: Call, isOff: boolean): Promise<Answer> {
-  const { purpose } = sweepNamed(call.words[0] ?? '')
+  const { purpose } = routineNamed(call.words[0] ?? '')
   const args = { purpose, isOff, ...operatorOf(call) }
   const [switched] = await operating(call, transaction => transaction.run(switchFunction, args))
   const changed = switched !== undefined
@@ -92,7 +92,7 @@ async function switchTo(call: Call, isOff: boolean): Promise<Answer> {
 
 /** `{function, wasLatched, changed}`; `changed` is false where nothing counted against it. */
 async function reset(call: Call): Promise<Answer> {
-  const { purpose } = sweepNamed(call.words[0] ?? '')
+  const { purpose } = routineNamed(call.words[0] ?? '')
   const args = { purpose, ...operatorOf(call) }
   const [cleared] = await operating(call, transaction => transaction.run(resetBreaker, args))
   const json = { function: purpose, wasLatched: cleared?.wasLatched ?? false, changed: cleared !== undefined }

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../../../shared/core/errors.ts'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import { type MigrateOptions, migrate, migrationStatus, prebuild } from '../../../shared/db/migrate.ts'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { routines } from '../../../shared/sweeps/index.ts'
 import type { Answer } from '../answer.ts'
 import { openDatabase, withDatabase } from '../open-database.ts'
 import type { Call, Verb } from '../verb.ts'
@@ -50,7 +50,7 @@ async function prebuildNow(connection: ScriptConnection, call: Call): Promise<An
 
 function optionsOf({ settings, output }: Call): MigrateOptions {
   const { installationId, environment, deploymentId, rolePrefix } = settings
-  const purposes = sweeps.map(sweep => sweep.purpose)
+  const purposes = routines.map(sweep => sweep.purpose)
   return {
     installation: { installationId, environment, deploymentId, rolePrefix, purposes },
     openSecond: () => openDatabase(settings, direct),

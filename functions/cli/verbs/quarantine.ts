@@ -5,7 +5,7 @@ import { some } from '../describe-result.ts'
 import { exitCodes } from '../exit-code.ts'
 import { operating } from '../operating.ts'
 import { operatorOf, reasonFlag } from '../operator.ts'
-import { sweepNamed } from '../sweep-argument.ts'
+import { routineNamed } from '../routine-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 
 /** The rows that functions have set aside, because each failed by itself. */
@@ -29,7 +29,7 @@ export const quarantineVerbs: readonly Verb[] = [
 /** `{schema, rows: [{function, rowKey, failures, until, lastError, firstSeenAt}]}` */
 async function list(call: Call): Promise<Answer> {
   const [name] = call.words
-  const purpose = name === undefined ? null : sweepNamed(name).purpose
+  const purpose = name === undefined ? null : routineNamed(name).purpose
   const rows = await operating(call, transaction => transaction.run(listSetAside, { purpose }))
   const lines = rows.map(
     ({ function: by, rowKey, failures, until, lastError }) =>
@@ -44,7 +44,7 @@ async function list(call: Call): Promise<Answer> {
  * key is mistyped hears of it; all rows of none are released already.
  */
 async function release(call: Call): Promise<Answer> {
-  const { purpose } = sweepNamed(call.words[0] ?? '')
+  const { purpose } = routineNamed(call.words[0] ?? '')
   const args = { purpose, rowKey: rowKeyOf(call), ...operatorOf(call) }
   const [row] = await operating(call, transaction => transaction.run(releaseRows, args))
   const released = row?.rowKeys ?? []

@@ -1,4 +1,7 @@
-import type { Sweep } from '../../../shared/sweeper/define.ts'
+import { firingDefinitionsIn } from '../../../shared/schedules/firing-definitions.ts'
+import { firing } from '../../../shared/schedules/tick.ts'
+import type { Routine, Sweep } from '../../../shared/sweeper/define.ts'
+import type { Runnable } from '../../../shared/sweeper/invocation.ts'
 import type { RunPorts, RunRequest } from '../../../shared/sweeper/ports.ts'
 import type { DryRunResult, RunResult } from '../../../shared/sweeper/result.ts'
 import { run } from '../../../shared/sweeper/run.ts'
@@ -6,12 +9,13 @@ import { vitalSigns } from '../../../shared/sweeper/vital-signs.ts'
 import { nowMs, sleepUntilStopped } from '../../runtime/budget.ts'
 import type { Answer } from '../answer.ts'
 import { wholeNumberFlag } from '../arguments.ts'
+import { definitionsFlag, definitionsIfAny } from '../definitions-module.ts'
 import { describeResult, some } from '../describe-result.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openDatabase } from '../open-database.ts'
 import { operatorOf, reasonFlag } from '../operator.ts'
+import { bySetting, routineNamed } from '../routine-argument.ts'
 import { runVitalSigns } from '../run-vital-signs.ts'
-import { bySetting, sweepNamed } from '../sweep-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 import { watchBatches } from './watch-batches.ts'
 
@@ -29,18 +33,25 @@ export const runVerb: Verb = {
     'max-seconds': { value: 'N', doc: 'begin no batch after so long' },
     'dry-run': { doc: 'only count what would be taken; write nothing' },
     'reset-breaker': { doc: 'clear the breaker first' },
+    definitions: definitionsFlag,
     reason: reasonFlag,
   },
   run: async call => {
     const [name = ''] = call.words
     if (name === vitalSigns.purpose) return runVitalSigns(call)
-    const sweep = sweepNamed(name, [vitalSigns.purpose])
-    const request = requestOf(sweep, call)
-    return answerOf(await run(sweep, request, portsOf(sweep, call)))
+    const routine = routineNamed(name, [vitalSigns.purpose])
+    const request = requestOf(routine, call)
+    return answerOf(await run(await runnableOf(routine, call), request, portsOf(routine, call)))
   },
 }
 
-function requestOf(sweep: Sweep, call: Call): RunRequest {
+/** A sweep is its definition; what fires schedules needs the module that makes their payloads, if there is one. */
+async function runnableOf(routine: Routine | Sweep, call: Call): Promise<Runnable> {
+  if ('arms' in routine) return routine
+  return firing(call.settings, firingDefinitionsIn(await definitionsIfAny(call)))
+}
+
+function requestOf(sweep: Routine, call: Call): RunRequest {
   const maxBatches = bySetting(call, 'max-batches', 'sweepDrainBatches')
   const batchSize = bySetting(call, 'batch-size', sweep.batchSize)
   const maxSeconds = wholeNumberFlag('max-seconds', call.text('max-seconds'), 1, secondsMax)
@@ -58,7 +69,7 @@ function requestOf(sweep: Sweep, call: Call): RunRequest {
   }
 }
 
-function portsOf(sweep: Sweep, { settings, signal, output }: Call): RunPorts {
+function portsOf(sweep: Routine, { settings, signal, output }: Call): RunPorts {
   const queryTimeoutMs = settings[sweep.statementTimeout] + patienceMs
   let rowsDone = 0
   const onBatch = (rows: number) => {

@@ -4,7 +4,7 @@ import { countMax } from '../../../shared/sweeper/gauge.ts'
 import { expectedOf } from '../../../shared/sweeper/scheduled.ts'
 import { ageText } from '../../../shared/sweeper/status/function-status.ts'
 import { readStatus, statusTimeoutMs } from '../../../shared/sweeper/status/read-status.ts'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { routines } from '../../../shared/sweeps/index.ts'
 import type { Answer } from '../answer.ts'
 import { exitCodes } from '../exit-code.ts'
 import { openDatabase } from '../open-database.ts'
@@ -22,7 +22,7 @@ export const statusVerb: Verb = {
     }
     const status = await readStatus({
       settings,
-      expected: expectedOf(sweeps, settings),
+      expected: expectedOf(routines, settings),
       connect: () => openDatabase(settings, { queryTimeoutMs: statusTimeoutMs * 2 }),
     })
     // What cannot be read cannot be called well.

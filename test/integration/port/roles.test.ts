@@ -4,7 +4,7 @@ import { databaseRoles, roleName } from '../../../shared/core/names.ts'
 import { migrate } from '../../../shared/db/migrate.ts'
 import { migrationFiles } from '../../../shared/db/migration-files.ts'
 import type { BatchOpening } from '../../../shared/sql/connection.ts'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { routines } from '../../../shared/sweeps/index.ts'
 import { promotion } from '../../../shared/sweeps/promotion.ts'
 import { openDatabase, type TestDatabase, useDatabase } from '../../support/database.ts'
 import { insertJobs, scheduledJob } from '../../support/jobs.ts'
@@ -20,7 +20,7 @@ const opening: BatchOpening = {
   transactionTimeoutMs: 6000,
   target: { installationId: undefined, environment: undefined },
 }
-const purposes = sweeps.map(sweep => sweep.purpose)
+const purposes = routines.map(sweep => sweep.purpose)
 const pins = { installationId: undefined, environment: undefined, deploymentId: undefined, purposes }
 
 describe('a batch', () => {

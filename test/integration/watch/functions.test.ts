@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { routines } from '../../../shared/sweeps/index.ts'
 import { useDatabase } from '../../support/database.ts'
 import { ago, watchOnce } from '../../support/watching.ts'
 
@@ -8,7 +8,7 @@ const database = useDatabase()
 /** Every function as just installed, and never started. */
 beforeEach(async () => {
   await database().rows('truncate taskq.sweep_state, taskq.sweep_quarantine')
-  for (const { purpose } of sweeps)
+  for (const { purpose } of routines)
     await database().rows('insert into taskq.sweep_state (function) values ($1)', [purpose])
 })
 

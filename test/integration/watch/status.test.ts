@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Status } from '../../../shared/core/status.ts'
-import { sweeps } from '../../../shared/sweeps/index.ts'
+import { routines } from '../../../shared/sweeps/index.ts'
 import { useDatabase } from '../../support/database.ts'
 import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { ago, statusOnce, unclaimedJob, watchOnce } from '../../support/watching.ts'
@@ -11,7 +11,7 @@ const database = useDatabase()
 beforeEach(async () => {
   await database().rows('truncate taskq.jobs, taskq.queues, taskq.workers, taskq.sweep_quarantine cascade')
   await database().rows('truncate taskq.sweep_state')
-  for (const { purpose } of sweeps)
+  for (const { purpose } of routines)
     await database().rows('insert into taskq.sweep_state (function) values ($1)', [purpose])
 })
 
@@ -35,7 +35,7 @@ describe('an installation that nothing has happened to', () => {
       oldestSnapshot: { ageSeconds: 0, holder: null },
       workers: [],
     })
-    expect(status.functions?.map(each => each.function)).toEqual(sweeps.map(({ purpose }) => purpose))
+    expect(status.functions?.map(each => each.function)).toEqual(routines.map(({ purpose }) => purpose))
     for (const each of status.functions ?? []) {
       expect(each).toMatchObject({ state: 'no run has completed yet', degraded: false, outcome: null })
       expect([each.lastSuccessAt, each.successAgeSeconds, each.lastError, each.batchSize]).toEqual(

@@ -1,0 +1,12 @@
+import { cron } from '../../shared/schedules/cron.ts'
+import { firingDefinitionsIn } from '../../shared/schedules/firing-definitions.ts'
+import { firing } from '../../shared/schedules/tick.ts'
+import { routineHandler } from './sweep-handler.ts'
+
+/**
+ * The Lambda that fires schedules, with the definitions of whoever deploys it: their payload factories run in
+ * it, and the payloads that they make are held to the schemas of their actors.
+ */
+export function cronHandler(definitions: unknown) {
+  return routineHandler(cron, settings => firing(settings, firingDefinitionsIn(definitions)))
+}
