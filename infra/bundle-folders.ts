@@ -2,12 +2,18 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { scheduled } from '../shared/sweeps/index.ts'
 
-/** Every function that is deployed, named as its entry in functions/. */
+/**
+ * The functions that the user's module goes into, and the bundle of each that leaves its name open,
+ * `taskq-definitions`: the user's project bundles that once more, with its own module behind the name.
+ */
+export const openBundles: Readonly<Record<string, string>> = { cron: 'cron-open', sync: 'sync' }
+
+/** Every bundle: each is named as its entry in functions/, but for an open one that stands beside it. */
 export const bundledFunctions: readonly string[] = [
   ...scheduled.map(({ purpose }) => purpose),
   'migrate',
-  'sync',
   'smoke',
+  ...Object.values(openBundles),
 ]
 
 /**

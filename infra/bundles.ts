@@ -1,10 +1,13 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { type BuildOptions, build, type Metafile, type OutputFile } from 'esbuild'
-import { bundledFunctions, bundlesFolder } from './bundle-folders.ts'
+import { bundledFunctions, bundlesFolder, openBundles } from './bundle-folders.ts'
 import { carried } from './carried.ts'
 
 const projectFolder = join(import.meta.dirname, '..')
+/** The name that the user's module has in our functions, and what stands behind it where there is none. */
+const definitions = 'taskq-definitions'
+const noDefinitions = './functions/runtime/no-definitions.ts'
 
 /** What one function's bundle weighs. */
 export interface Bundle {
@@ -39,16 +42,23 @@ export async function buildBundles(folder = bundlesFolder): Promise<Bundle[]> {
   )
 }
 
+const isOpen = (name: string) => Object.values(openBundles).includes(name)
+
+function entryOf(name: string): string {
+  const [opened = name] = Object.entries(openBundles).find(([, bundle]) => bundle === name) ?? []
+  return `functions/${opened}.ts`
+}
+
 function optionsOf(name: string): BuildOptions {
   return {
     absWorkingDir: projectFolder,
-    entryPoints: { index: `functions/${name}.ts` },
+    entryPoints: { index: entryOf(name) },
     outExtension: { '.js': '.mjs' },
     chunkNames: 'chunk-[hash]',
     bundle: true,
-    // What is imported late becomes a file of its own, so that a cold start does not read it. Sync is bundled
-    // once more, with the user's module, and is read by nobody who is in a hurry.
-    splitting: name !== 'sync',
+    // What is imported late becomes a file of its own, so that a cold start does not read it. What is bundled
+    // once more, with the user's module, is one file here.
+    splitting: !isOpen(name),
     format: 'esm',
     platform: 'node',
     target: 'node24',
@@ -57,8 +67,7 @@ function optionsOf(name: string): BuildOptions {
     keepNames: true,
     legalComments: 'none',
     ...carried(),
-    // Of sync alone: the user's module, which the user's project puts behind this name.
-    external: ['taskq-definitions'],
+    ...(isOpen(name) ? { external: [definitions] } : { alias: { [definitions]: noDefinitions } }),
     logLevel: 'warning',
   }
 }
@@ -79,7 +88,7 @@ function replaceFiles(folder: string, files: readonly OutputFile[]): void {
 
 function weigh(name: string, { inputs, outputs }: Metafile): Bundle {
   const paths = Object.keys(outputs)
-  const entry = paths.find(path => outputs[path]?.entryPoint === `functions/${name}.ts`)
+  const entry = paths.find(path => outputs[path]?.entryPoint === entryOf(name))
   if (entry === undefined) throw new Error(`the build of ${name} has no entry`)
   const cold = new Set([entry])
   // A set visits what is added while it is walked, so this follows static imports to their end.

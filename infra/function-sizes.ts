@@ -11,6 +11,8 @@ export interface Size {
 }
 
 const pulsing: Size = { memoryMb: 128, timeout: Duration.seconds(120) }
+/** It reckons calendars, and runs what its users wrote to make payloads. */
+const firing: Size = { memoryMb: 256, timeout: Duration.seconds(120) }
 const draining: Size = { memoryMb: 256, timeout: Duration.seconds(60) }
 /** It reads for a moment; what is slow is left out, and the minute is soon the next one's. */
 const watching: Size = { memoryMb: 256, timeout: Duration.seconds(30) }
@@ -27,7 +29,8 @@ export function isRoutine(scheduled: Routine | Watch): scheduled is Routine {
 /** A pulsing function mostly sleeps; the others work and leave. */
 export function sizeOf(scheduled: Routine | Watch): Size {
   if (!isRoutine(scheduled)) return watching
-  return scheduled.pulse === null ? draining : pulsing
+  if (scheduled.pulse === null) return draining
+  return scheduled.batchSize === 'cronTickLimit' ? firing : pulsing
 }
 
 /** Room for a connection, a last batch and its retry, the report and the close. */

@@ -4,12 +4,13 @@ import type { Construct, IConstruct } from 'constructs'
 import { InvalidInputError } from '../shared/core/errors.ts'
 import { type Settings, variableName, writeSettings } from '../shared/core/read-settings.ts'
 import { scheduled } from '../shared/sweeps/index.ts'
+import { openBundles } from './bundle-folders.ts'
 import { type DatabaseSecrets, readStatements } from './database-secrets.ts'
 import { definitionsFunction } from './definitions.ts'
 import { runFirst, Smoke } from './deploy-order.ts'
 import { deploymentIdOf } from './environment.ts'
 import { checkTimeout, isRoutine, migrating, type Size, sizeOf } from './function-sizes.ts'
-import { type Surroundings, TaskFunction } from './functions.ts'
+import { type Surroundings, TaskFunction, type UserFunction } from './functions.ts'
 import { StartRule } from './rules.ts'
 
 /** What a queue's own functions are made from. */
@@ -39,17 +40,18 @@ export function queueFunctions(scope: Construct, parts: QueueParts): QueueFuncti
   const environmentWith = (secret: ISecret | undefined) =>
     writeSettings({ ...said, databaseSecretArn: secret?.secretArn, deploymentId })
   const add = (name: string, description: string, size: Size, secret: ISecret) => {
-    const own = { name, description, size, environment: environmentWith(secret) }
     const statements = readStatements(secret)
-    return new TaskFunction(scope, pascalCase(name), { ...own, statements, surroundings })
+    const own = { description, size, environment: environmentWith(secret), statements, surroundings }
+    const bundle = openBundles[name]
+    return definitions === undefined || bundle === undefined
+      ? new TaskFunction(scope, pascalCase(name), { name, ...own })
+      : definitionsFunction(scope, pascalCase(name), { bundle, ...definitions, ...own })
   }
 
   const databaseSecret = secrets.owner
   const migrate = add('migrate', 'TaskQ: brings the schema to this version', migrating, databaseSecret)
-  const environment = environmentWith(databaseSecret)
   const sync =
-    definitions &&
-    definitionsFunction(scope, 'Sync', { ...definitions, environment, databaseSecret, surroundings })
+    definitions && add('sync', 'TaskQ: stores the definitions of this deployment', migrating, databaseSecret)
   const ready = runFirst(scope, { Migrate: migrate.function, ...(sync && { Sync: sync.function }) })
 
   const started = addScheduled(parts.settings, ready, (name, description, size) =>
@@ -67,7 +69,7 @@ export function queueFunctions(scope: Construct, parts: QueueParts): QueueFuncti
 
 interface Started {
   readonly purpose: string
-  readonly made: TaskFunction
+  readonly made: TaskFunction | UserFunction
   readonly isOff: boolean
 }
 
@@ -75,7 +77,7 @@ interface Started {
 function addScheduled(
   settings: Settings,
   ready: IConstruct,
-  add: (name: string, description: string, size: Size) => TaskFunction,
+  add: (name: string, description: string, size: Size) => Started['made'],
 ): Started[] {
   return scheduled.map(each => {
     if (isRoutine(each)) checkTimeout(each, settings)

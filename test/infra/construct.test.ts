@@ -190,15 +190,16 @@ test('logs are under the key, and functions have the layers, that are given', ()
   template.resourcePropertiesCountIs('AWS::Lambda::Function', { Layers: [layerArn] }, scheduled.length + 2)
 })
 
-test('a pulsing function has more time than its window, a draining one more memory, the watcher less', () => {
+test('a pulsing function has more time than its window, a working one more memory, the watcher less time', () => {
   const sizes = scheduled.map(each => ({ kind: kindOf(each), ...sizeOf(each) }))
-  const expected = { pulses: [120, 128], drains: [60, 256], watches: [30, 256] }
+  const expected = { pulses: [120, 128], drains: [60, 256], fires: [120, 256], watches: [30, 256] }
   expect(new Set(sizes.map(({ kind }) => kind))).toEqual(new Set(Object.keys(expected)))
   for (const { kind, timeout, memoryMb } of sizes)
     expect([timeout.toSeconds(), memoryMb]).toEqual(expected[kind])
 })
 
-function kindOf(each: (typeof scheduled)[number]): 'pulses' | 'drains' | 'watches' {
-  if (!('arms' in each)) return 'watches'
+function kindOf(each: (typeof scheduled)[number]): 'pulses' | 'drains' | 'fires' | 'watches' {
+  if (!('pulse' in each)) return 'watches'
+  if (each.purpose === 'cron') return 'fires'
   return each.pulse === null ? 'drains' : 'pulses'
 }

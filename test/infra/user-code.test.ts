@@ -64,6 +64,7 @@ describe('a stack with everything, a network and X-Ray included', () => {
 
   test.each([
     ['the definitions', /^TaskQSyncFunction/, 'send-mail'],
+    ['what fires schedules', /^TaskQCronFunction/, 'send-mail'],
     ['a worker', /^TaskQMailFunction/, 'sentTo'],
   ])('has the code of %s in one module that loads and has a handler', async (_, pattern, own) => {
     const bundle = bundleOf(pattern)

@@ -1,0 +1,2 @@
+/** What stands for the definitions of whoever deploys none: it exports nothing. */
+export {}
