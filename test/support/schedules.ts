@@ -32,26 +32,62 @@ export const deliverable: Columns = { shape: `'deliverable'`, missed: `'all'`, o
 export const midnight = (daysAgo: number) =>
   `date_trunc('day', statement_timestamp(), 'UTC') - interval '${daysAgo} days'`
 
-/**
- * Inserts a schedule by hand, daily at midnight UTC and due since yesterday's, with what is given; its actor
- * is `post`, which is made as well. Answers with its id.
- */
+/** SQL for columns of a schedule of an intent: daily at midnight UTC, and due since yesterday's. */
+export const scheduleOf: Columns = {
+  name: `'schedule ' || gen_random_uuid()`,
+  actor: `'post'`,
+  recurrence: `'0 0 * * *'`,
+  payload: `'{"n": 1}'`,
+  max_unclaimed_age: `interval '48 hours'`,
+  next_fire_at: midnight(1),
+  revised_at: `statement_timestamp() - interval '1 year'`,
+  ...intent,
+}
+
+/** Inserts one by hand, with what is given; its actor is `post`, which is made as well. Answers with its id. */
 export async function addSchedule(database: TestDatabase, columns: Columns = {}): Promise<string> {
-  const all: Columns = {
-    name: `'schedule ' || gen_random_uuid()`,
-    actor: `'post'`,
-    recurrence: `'0 0 * * *'`,
-    payload: `'{"n": 1}'`,
-    max_unclaimed_age: `interval '48 hours'`,
-    next_fire_at: midnight(1),
-    revised_at: `statement_timestamp() - interval '1 year'`,
-    ...intent,
-    ...columns,
-  }
+  const all: Columns = { ...scheduleOf, ...columns }
   await database.rows(`insert into taskq.actors (actor) values ('post') on conflict do nothing`)
   const [row] = await database.rows<{ id: string }>(
     `insert into taskq.schedules (${Object.keys(all).join(', ')})
      values (${Object.values(all).join(', ')}) returning id`,
   )
   return row?.id ?? ''
+}
+
+/**
+ * What is not as it must be, in a sentence each: an instant with two jobs, a job without its occurrence or
+ * the other way round, a cursor that moved without its decision, a sum of decisions that is not what stands.
+ * All of it by what is stored, so that it holds after any fault.
+ */
+export async function brokenFacts(database: TestDatabase): Promise<string[]> {
+  const rows = await database.rows<{ fact: string }>(`
+    select 'instant twice: ' || schedule_id || ' ' || occurrence_due_at as fact
+    from taskq.jobs where schedule_id is not null
+    group by schedule_id, occurrence_due_at having count(*) > 1
+    union all
+    select 'job without its occurrence: ' || j.id from taskq.jobs j
+    left join taskq.schedule_occurrences o on o.schedule_id = j.schedule_id and o.job_id = j.id
+      and o.due_at = j.occurrence_due_at and o.outcome = 'fired'
+    where j.schedule_id is not null and o.job_id is null
+    union all
+    select 'occurrence without its job: ' || o.job_id from taskq.schedule_occurrences o
+    where o.outcome = 'fired' and not exists (select from taskq.jobs j where j.id = o.job_id)
+    union all
+    select 'decision ' || id || ' begins where none ended' from (
+      select id, cursor_from, lag(cursor_to) over of_schedule as before, row_number() over of_schedule as place
+      from taskq.schedule_decisions window of_schedule as (partition by schedule_id order by id)) as d
+    where place > 1 and cursor_from is distinct from before
+    union all
+    select 'cursor of ' || s.name || ' is not where its decisions left it' from taskq.schedules s
+    join lateral (select d.cursor_to from taskq.schedule_decisions d where d.schedule_id = s.id
+      order by d.id desc limit 1) as last on last.cursor_to is distinct from s.next_fire_at
+    union all
+    select 'sum of ' || s.name || ': ' || d.fired || ' decided, ' || j.jobs || ' stored'
+    from taskq.schedules s
+    join lateral (select coalesce(sum(fired), 0) as fired from taskq.schedule_decisions
+      where schedule_id = s.id) as d on true
+    join lateral (select count(*) as jobs from taskq.jobs where schedule_id = s.id) as j on true
+    where d.fired <> j.jobs`)
+  return rows.map(({ fact }) => fact)
 }

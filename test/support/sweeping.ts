@@ -55,3 +55,24 @@ export function watched(
     },
   })
 }
+
+/**
+ * A connection whose backend a test ends before the nth call of all goes out. Found by name, because behind
+ * a pooler it changes from transaction to transaction, and between them there may be none.
+ */
+export async function killedBefore(
+  database: TestDatabase,
+  nth: number,
+  calls: { made: number },
+): Promise<Connection> {
+  const applicationName = 'to-be-ended'
+  return watched(await database.connect({ applicationName }), async step => {
+    calls.made += 1
+    if (step === 'close' || calls.made !== nth) return
+    await database.rows(
+      `select pg_terminate_backend(pid, 5000) from pg_stat_activity
+       where application_name = $1 and datname = current_database()`,
+      [applicationName],
+    )
+  })
+}

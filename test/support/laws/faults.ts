@@ -1,33 +1,11 @@
 import { describe, expect } from 'vitest'
-import type { Connection } from '../../../shared/sql/connection.ts'
 import type { RunResult } from '../../../shared/sweeper/result.ts'
 import type { TestDatabase } from '../database.ts'
-import { sweepOnce, watched } from '../sweeping.ts'
+import { killedBefore, sweepOnce, watched } from '../sweeping.ts'
 import { armOf, clear, insertDue, law, type Subject, snapshot, sweepAll, tens } from './subject.ts'
 import { countChanges, expectTraces, onChange, watchRows } from './trace.ts'
 
 const serverError = (code: string) => Object.assign(new Error(`injected ${code}`), { code })
-
-/**
- * A connection whose backend a test ends before the nth call of all goes out. Found by name, because behind
- * a pooler it changes from transaction to transaction, and between them there may be none.
- */
-async function killedBefore(
-  database: TestDatabase,
-  nth: number,
-  calls: { made: number },
-): Promise<Connection> {
-  const applicationName = 'to-be-ended'
-  return watched(await database.connect({ applicationName }), async step => {
-    calls.made += 1
-    if (step === 'close' || calls.made !== nth) return
-    await database.rows(
-      `select pg_terminate_backend(pid, 5000) from pg_stat_activity
-       where application_name = $1 and datname = current_database()`,
-      [applicationName],
-    )
-  })
-}
 
 /** What a function does when the server, another session or the network gets in its way. */
 export function faultLaws(subject: Subject): void {
