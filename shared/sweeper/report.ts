@@ -17,7 +17,8 @@ export function report(
   ending: Ending,
 ) {
   const { outcome, pulses, remaining = null } = ending
-  const moved = totals.rows > 0 ? { byDisposition: totals.byDisposition, byActor: totals.byActor } : {}
+  const hasMoved = Object.keys(totals.byDisposition).length > 0
+  const moved = hasMoved ? { byDisposition: totals.byDisposition, byActor: totals.byActor } : {}
   const quarantined = totals.quarantined.length > 0 ? { quarantined: totals.quarantined } : {}
   const aborted = totals.batchesAborted > 0 ? { batchesAborted: totals.batchesAborted } : {}
   const result: RunResult = {
