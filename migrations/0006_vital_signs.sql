@@ -6,10 +6,10 @@
 -- job enqueued (14 %), none for a claim or a heartbeat.
 create index concurrently if not exists jobs_unclaimed on {schema}.jobs (queue, unclaimed_since)
   where unclaimed_since is not null and status in ('pending', 'scheduled') and schedule_id is null;
--- Serves the age of what has not ended, for jobs of schedules that nobody has claimed yet. The pager leaves
--- them out, since a schedule has a limit of its own. No other job writes it.
+-- Serves the pager as well: since when the oldest job of a schedule waits, which has a limit of its own. By
+-- queue, too, because nobody is owed what waits in a paused one. No other job writes it.
 create index concurrently if not exists jobs_unclaimed_by_schedule
-  on {schema}.jobs (schedule_id, unclaimed_since)
+  on {schema}.jobs (schedule_id, queue, unclaimed_since)
   where unclaimed_since is not null and status in ('pending', 'scheduled') and schedule_id is not null;
 -- Serves the age of what was claimed before and is due again. Only a retry, a snooze, a release and the
 -- promotion after it write it and the next one: 166 bytes more of WAL for the two.

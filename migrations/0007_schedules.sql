@@ -19,6 +19,8 @@ create table {schema}.schedules (
   payload jsonb,
   payload_factory text check (octet_length(payload_factory) between 1 and 255),
   max_unclaimed_age interval not null check (max_unclaimed_age > interval '0'),
+  -- Whether that is two periods because nobody gave one: it then follows the recurrence through edits.
+  age_follows_period boolean not null default false,
   -- Whether a definitions module declares it; what an operator made by hand is no drift.
   declared boolean not null default false,
   enabled boolean not null default true,
@@ -54,6 +56,9 @@ create table {schema}.schedules (
 
 -- Serves cron: what is due, the longest due first.
 create index schedules_due on {schema}.schedules (tick_at, id) where enabled;
+-- Serves the watcher, every minute: what strikes have switched off. There is mostly nothing in it.
+create index schedules_disabled on {schema}.schedules (id)
+  where disabled_by = 'auto' and not enabled and retired_at is null;
 
 -- Every definition that a schedule ever had; `definition` is its row of that time, without what ticks write.
 create table {schema}.schedule_revisions (
@@ -62,6 +67,8 @@ create table {schema}.schedule_revisions (
   definition jsonb not null,
   revised_at timestamptz not null default clock_timestamp(),
   principal text not null,
+  -- Whether a definitions module said so; what differs from the last of these was changed by hand since.
+  declared boolean not null default false,
   primary key (schedule_id, revision)
 );
 

@@ -12,6 +12,8 @@ const nameByDisposition: Readonly<Record<string, string>> = {
   cancelled: 'JobsCancelledBySweep',
   unknown: 'JobsUnknownDisposition',
   failed: 'JobsFailedByDeadline',
+  superseded: 'JobsSuperseded',
+  deferred: 'SchedulesDeferred',
 }
 
 /** What an invocation did that somebody may have to know. */

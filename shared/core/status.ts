@@ -5,20 +5,20 @@
 export interface Status {
   readonly schema: string
   /**
-   * False where a queue that is not paused has let a job wait unclaimed for longer than it allows, or where
-   * that cannot be read.
+   * False where a queue that is not paused, or a schedule, has let a job wait unclaimed for longer than it
+   * allows, or where that cannot be read.
    */
   readonly healthy: boolean
   /**
-   * Whether a function is late, works at a part of its batch size, or has rows set aside. It is information,
-   * and no reason to end a process.
+   * Whether a function is late, works at a part of its batch size, or has rows set aside; or a schedule was
+   * switched off because it failed, or is put off. It is information, and no reason to end a process.
    */
   readonly degraded: boolean
   /** One sentence for each thing that is not well, or not known. */
   readonly reasons: readonly string[]
   readonly functions: readonly FunctionStatus[] | null
   readonly queues: readonly QueueStatus[] | null
-  readonly schedules: readonly never[]
+  readonly schedules: readonly ScheduleStatus[] | null
   readonly feed: FeedStatus | null
   readonly oldestSnapshot: SnapshotStatus | null
   readonly workers: readonly WorkerStatus[] | null
@@ -52,7 +52,7 @@ export interface FunctionStatus {
   readonly recentOutcomes: readonly string[]
 }
 
-/** One queue, known by its row or by its open jobs. */
+/** One queue, known by its row or by its open jobs. What it owes are its jobs of no schedule. */
 export interface QueueStatus {
   readonly queue: string
   readonly paused: boolean
@@ -64,6 +64,32 @@ export interface QueueStatus {
   readonly overLimit: boolean
   /** When a worker last asked for its jobs. */
   readonly lastClaimAt: Date | null
+}
+
+/**
+ * One schedule, those that are not well first; at most 10,000. A retired one is told of while a job of its
+ * still waits. An instant that no Date can hold is null.
+ */
+export interface ScheduleStatus {
+  readonly name: string
+  readonly actor: string
+  readonly enabled: boolean
+  /** `auto`: so many fires in a row failed. */
+  readonly disabledBy: 'operator' | 'auto' | null
+  /** Switched off by `auto`, or put off because its actor or queue takes no more. */
+  readonly degraded: boolean
+  /** The first instant that nobody has decided about; null where none comes any more. */
+  readonly nextFireAt: Date | null
+  readonly lastFiredAt: Date | null
+  readonly consecutiveFailures: number
+  /** Why it last failed or was put off; the next fire clears it. */
+  readonly lastFireError: string | null
+  readonly deferredSince: Date | null
+  /** How long its oldest job is due that nobody has ever claimed; through supersedes, since the first. */
+  readonly oldestUnclaimedAgeSeconds: number | null
+  readonly unclaimedLimitSeconds: number
+  /** Whether that is too long; what waits in a paused queue has no limit. */
+  readonly overLimit: boolean
 }
 
 export interface FeedStatus {
@@ -95,7 +121,7 @@ export function unreadStatus(schema: string, reason: string): Status {
     reasons: [reason],
     functions: null,
     queues: null,
-    schedules: [],
+    schedules: null,
     feed: null,
     oldestSnapshot: null,
     workers: null,

@@ -31,6 +31,8 @@ const grants: Readonly<Record<Exclude<DatabaseRole, 'reader'>, Grants>> = {
     jobs: ['select', 'update'],
     job_attempts: ['select', 'insert'],
     job_events: ['select', 'insert'],
+    // What its health says of the queue.
+    schedules: ['select'],
     sweep_state: ['select'],
     sweep_quarantine: ['select'],
   },

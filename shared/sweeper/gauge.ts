@@ -79,23 +79,33 @@ export function ageOf(instant: Fragment<unknown>) {
     end::float8`
 }
 
-/** `name (queue)`: the queues of the jobs that hold to an index's predicate, as {@link groupsOf}. */
-export function queuesOf(name: Fragment<unknown>, holds: Fragment<unknown>) {
-  return groupsOf(sql`queue`, name, holds)
-}
-
 /**
- * `name (group)`: the values that an index's first column has in the jobs that hold to its predicate, and at
- * last a null. It hops from one value's first entry to the next one's, however many jobs each has. A step of
- * `with recursive`.
+ * `name (queue)`: the queues of the jobs that hold to an index's predicate, and at last a null. It hops from
+ * one queue's first entry to the next one's, however many jobs each has. A step of `with recursive`.
  */
-export function groupsOf(group: Fragment<unknown>, name: Fragment<unknown>, holds: Fragment<unknown>) {
+export function queuesOf(name: Fragment<unknown>, holds: Fragment<unknown>) {
   return sql`${name} as (
-    (select j.${group} from ${schema}.jobs j where ${holds} order by j.${group} limit 1)
+    (select j.queue from ${schema}.jobs j where ${holds} order by j.queue limit 1)
     union all
     select (
-      select j.${group} from ${schema}.jobs j
-      where ${holds} and j.${group} > ${name}.${group} order by j.${group} limit 1)
-    from ${name} where ${name}.${group} is not null
+      select j.queue from ${schema}.jobs j
+      where ${holds} and j.queue > ${name}.queue order by j.queue limit 1)
+    from ${name} where ${name}.queue is not null
+  )`
+}
+
+/** `lanes (first, second)`: the same of the first two columns of an index, in pairs, and no null. */
+export function lanesOf(first: Fragment<unknown>, second: Fragment<unknown>, holds: Fragment<unknown>) {
+  return sql`lanes as (
+    (select j.${first}, j.${second} from ${schema}.jobs j
+      where ${holds} order by j.${first}, j.${second} limit 1)
+    union all
+    select next.* from lanes
+    cross join lateral (
+      select j.${first}, j.${second} from ${schema}.jobs j
+      where ${holds} and (j.${first}, j.${second}) > (lanes.${first}, lanes.${second})
+      order by j.${first}, j.${second}
+      limit 1
+    ) as next
   )`
 }

@@ -44,7 +44,7 @@ export const scheduleOf: Columns = {
   ...intent,
 }
 
-/** Inserts one by hand, with what is given; its actor is `post`, which is made as well. Answers with its id. */
+/** Inserts one by hand, with what is given, and its actor, `post`. Answers with its id. */
 export async function addSchedule(database: TestDatabase, columns: Columns = {}): Promise<string> {
   const all: Columns = { ...scheduleOf, ...columns }
   await database.rows(`insert into taskq.actors (actor) values ('post') on conflict do nothing`)

@@ -1,6 +1,6 @@
 import { InvalidInputError } from '../../../shared/core/errors.ts'
-import type { QueueStatus, SnapshotStatus, Status } from '../../../shared/core/status.ts'
-import { countMax } from '../../../shared/sweeper/gauge.ts'
+import type { QueueStatus, ScheduleStatus, SnapshotStatus, Status } from '../../../shared/core/status.ts'
+import { countMax, worstMax } from '../../../shared/sweeper/gauge.ts'
 import { expectedOf } from '../../../shared/sweeper/scheduled.ts'
 import { ageText } from '../../../shared/sweeper/status/function-status.ts'
 import { readStatus, statusTimeoutMs } from '../../../shared/sweeper/status/read-status.ts'
@@ -12,7 +12,7 @@ import type { Verb } from '../verb.ts'
 
 export const statusVerb: Verb = {
   name: 'status',
-  summary: 'says how functions, queues and workers are, and why if not well',
+  summary: 'says how functions, queues, schedules and workers are, and why if not well',
   words: [],
   flags: { 'fail-on': { value: 'degraded', doc: 'exit 1 where something is degraded, or worse' } },
   run: async ({ text, settings }) => {
@@ -47,6 +47,7 @@ function describe(status: Status): string[] {
     ...status.reasons.map(reason => `  ${reason}`),
     ...section('functions', functions),
     ...section('queues', status.queues?.map(queueLine)),
+    ...scheduleLines(status.schedules),
     ...section('workers', workers),
     `feed: ${feedLine(status.feed)}`,
     `oldest snapshot: ${snapshotLine(status.oldestSnapshot)}`,
@@ -68,6 +69,24 @@ function queueLine({ queue, counts, paused, oldestUnclaimedAgeSeconds: age }: Qu
   const parts = Object.entries(counts).map(([name, count]) => `${counted(count)} ${name}`)
   const waits = age === null ? '' : `, the oldest unclaimed for ${ageText(age)}`
   return `${queue}: ${parts.join(', ')}${waits}${paused ? ' (paused)' : ''}`
+}
+
+/** Thousands of them are well: only the others are named, those that owe work first. */
+function scheduleLines(schedules: readonly ScheduleStatus[] | null): string[] {
+  if (schedules === null || schedules.length === 0) return section('schedules', schedules?.map(scheduleLine))
+  const isTroubled = ({ overLimit, degraded }: ScheduleStatus) => overLimit || degraded
+  const troubled = schedules.filter(isTroubled)
+  const all = schedules.length >= countMax ? `${countMax}+` : String(schedules.length)
+  const named = troubled.slice(0, worstMax).map(each => `  ${scheduleLine(each)}`)
+  return [`schedules: ${all}, ${troubled.length} not well`, ...named]
+}
+
+function scheduleLine(schedule: ScheduleStatus): string {
+  const { name, actor, enabled, overLimit, deferredSince, oldestUnclaimedAgeSeconds: age } = schedule
+  const state = enabled ? (deferredSince === null ? 'on' : 'put off') : `off by ${schedule.disabledBy}`
+  const waits = age === null ? '' : `, the oldest unclaimed for ${ageText(age)}`
+  const most = overLimit ? `, ${ageText(schedule.unclaimedLimitSeconds)} allowed` : ''
+  return `${name} (${actor}): ${state}${waits}${most}`
 }
 
 function feedLine(feed: Status['feed']): string {

@@ -1,45 +1,10 @@
-import { type Fragment, schema, sql } from '../../sql/statement.ts'
+import { schema, sql } from '../../sql/statement.ts'
 import { notSetAside } from '../define.ts'
-import { ageOf, bound, type Gauge, gaugeOf, groupsOf, queuesOf } from '../gauge.ts'
-
-/** Never claimed, open and of no schedule: the predicate of `jobs_unclaimed`, verbatim. */
-const isUnclaimed = sql`j.unclaimed_since is not null and j.status in ('pending', 'scheduled')
-        and j.schedule_id is null`
-
-/** The same of a schedule: the predicate of `jobs_unclaimed_by_schedule`. */
-const isUnclaimedOfSchedule = sql`j.unclaimed_since is not null and j.status in ('pending', 'scheduled')
-        and j.schedule_id is not null`
+import { ageOf, bound, type Gauge, gaugeOf, queuesOf } from '../gauge.ts'
+import { firstUnclaimed, isOverLimit, owed, owing } from './unclaimed.ts'
 
 /** Open, not running, and claimed before: the predicate of `jobs_waiting` and of `jobs_unfinished`. */
 const isWaiting = sql`j.unclaimed_since is null and j.status in ('pending', 'scheduled')`
-
-/** How long a queue's jobs may wait for their first claim; without a row it has the column's default. */
-export const unclaimedLimit = sql`coalesce(q.max_unclaimed_age, interval '15 minutes')`
-
-/** The instant since which a queue's oldest unclaimed job waits; no row where none is due. */
-export const oldestUnclaimed = (queue: ReturnType<typeof sql>) => sql`
-      select j.unclaimed_since as since from ${schema}.jobs j
-      where j.queue = ${queue} and ${isUnclaimed} and j.unclaimed_since <= statement_timestamp()
-      order by j.queue, j.unclaimed_since
-      limit 1`
-
-/** `owing`: every queue that is not paused and has unclaimed work that is due, since when, and its limit. */
-const owing = sql`with recursive ${queuesOf(sql`unclaimed`, isUnclaimed)},
-  owing as (
-    select unclaimed.queue, first.since, ${unclaimedLimit} as most
-    from unclaimed
-    cross join lateral (${oldestUnclaimed(sql`unclaimed.queue`)}) as first
-    left join ${schema}.queues q on q.name = unclaimed.queue
-    where q.paused_at is null
-  )`
-
-const unclaimedRow = sql`select queue, ${ageOf(sql`since`)} as "ageSeconds",
-      extract(epoch from most)::float8 as "limitSeconds"
-    from owing`
-
-/** Whether work that waits since then is over its limit; infinite limits and instants compare, too. */
-export const isOverLimit = (since: ReturnType<typeof sql>, most: ReturnType<typeof sql>) =>
-  sql`${since} < statement_timestamp() - ${most}`
 
 const waiting = sql`with recursive ${queuesOf(sql`waiting`, isWaiting)},
   found as (
@@ -55,27 +20,14 @@ const waiting = sql`with recursive ${queuesOf(sql`waiting`, isWaiting)},
     where q.paused_at is null
   )`
 
-/** Of each group in `groups`: its oldest job that waits for a first claim. */
-const oldestFirsts = (group: Fragment<unknown>, groups: Fragment<unknown>, holds: Fragment<unknown>) => sql`
-    select first.* from ${groups}
-    cross join lateral (
-      select j.id, j.queue, j.actor, j.status, j.first_due_at from ${schema}.jobs j
-      where j.${group} = ${groups}.${group} and ${holds} and j.unclaimed_since <= statement_timestamp()
-      order by j.${group}, j.unclaimed_since
-      limit 1
-    ) as first`
-
 /**
- * Since when the oldest open jobs were first due: of each queue, and of each schedule, the oldest that waits
- * for a first claim; one that was claimed before; and the oldest running one of as many as the bound, by
- * their deadlines.
+ * Since when the oldest open jobs were first due: the oldest that waits for a first claim, of each queue and
+ * each schedule; one that was claimed before; and the oldest running one of as many as the bound, by their
+ * deadlines.
  */
-const unfinished = sql`with recursive ${queuesOf(sql`unclaimed`, isUnclaimed)},
-  ${groupsOf(sql`schedule_id`, sql`scheduled`, isUnclaimedOfSchedule)},
+const unfinished = sql`with recursive ${firstUnclaimed},
   oldest as (
-    ${oldestFirsts(sql`queue`, sql`unclaimed`, isUnclaimed)}
-    union all
-    ${oldestFirsts(sql`schedule_id`, sql`scheduled`, isUnclaimedOfSchedule)}
+    select f.id, f.queue, f.actor, f.status, f.first_due_at from firsts f
     union all
     (select j.id, j.queue, j.actor, j.status, j.first_due_at from ${schema}.jobs j
       where ${isWaiting}
@@ -123,18 +75,25 @@ export const backlogGauges: readonly Gauge[] = [
   {
     name: 'UnclaimedOverLimit',
     unit: 'Count',
-    doc: 'queues, no paused ones, whose oldest job that nobody has ever claimed waits longer than they allow',
+    doc:
+      'queues, by their jobs of no schedule, and schedules, whose oldest job that nobody has ever claimed ' +
+      'waits longer than they allow; no paused queues, and nothing that waits in them',
     statement: gaugeOf(
       'gauge-unclaimed-over-limit',
-      sql`${owing}, found as (${unclaimedRow} where ${isOverLimit(sql`since`, sql`most`)})`,
-      { value: sql`count(*)`, worstFirst: oldestFirst },
+      sql`${owing}, found as (${owed} where ${isOverLimit(sql`since`, sql`most`)})`,
+      { value: sql`count(*)`, worstFirst: sql`${oldestFirst}, schedule nulls first` },
     ),
   },
   {
     name: 'OldestUnclaimedAgeSeconds',
     unit: 'Seconds',
-    doc: 'since when the oldest job of a queue that is not paused is due without ever having been claimed',
-    statement: gaugeOf('gauge-oldest-unclaimed', sql`${owing}, found as (${unclaimedRow})`, oldestAge),
+    doc:
+      'since when the oldest job is due without ever having been claimed, of a queue that is not paused or ' +
+      'of a schedule in one; through supersedes, since the first of them was due',
+    statement: gaugeOf('gauge-oldest-unclaimed', sql`${owing}, found as (${owed})`, {
+      value: sql`max("ageSeconds")`,
+      worstFirst: sql`${oldestFirst}, schedule nulls first`,
+    }),
   },
   {
     name: 'OldestWaitingAgeSeconds',

@@ -4,12 +4,14 @@ import { databaseGauges } from './database.ts'
 import { feedGauges } from './feed.ts'
 import { functionGauges } from './functions.ts'
 import { runningGauges } from './running.ts'
+import { scheduleGauges } from './schedules.ts'
 
 /** Every gauge, in the order in which they are read: first what a silence of the watcher would hide. */
 export const gauges: readonly Gauge[] = [
   ...functionGauges,
   ...backlogGauges,
   ...runningGauges,
+  ...scheduleGauges,
   ...databaseGauges,
   ...feedGauges,
 ]

@@ -1,6 +1,6 @@
 import { schema, sql } from '../../sql/statement.ts'
 import { notSetAside } from '../define.ts'
-import { ageOf, bound, type Gauge, gaugeOf, queuesOf } from '../gauge.ts'
+import { ageOf, bound, type Gauge, gaugeOf, lanesOf, queuesOf } from '../gauge.ts'
 
 /**
  * What `expired_locks` should have taken. A cancel in flight is no dead worker: its lease was raised to what
@@ -39,18 +39,7 @@ const unserved = sql`with recursive ${queuesOf(sql`ready`, sql`j.status = 'pendi
   )`
 
 /** It hops over the lanes of the claim's index: a queue with an actor each. */
-const stranded = sql`with recursive lanes as (
-    (select j.queue, j.actor from ${schema}.jobs j
-      where j.status = 'pending' order by j.queue, j.actor limit 1)
-    union all
-    select next.* from lanes
-    cross join lateral (
-      select j.queue, j.actor from ${schema}.jobs j
-      where j.status = 'pending' and (j.queue, j.actor) > (lanes.queue, lanes.actor)
-      order by j.queue, j.actor
-      limit 1
-    ) as next
-  ),
+const stranded = sql`with recursive ${lanesOf(sql`queue`, sql`actor`, sql`j.status = 'pending'`)},
   found as (
     select lanes.queue, lanes.actor, held.jobs
     from lanes

@@ -1,5 +1,5 @@
 import type { Settings } from '../../core/read-settings.ts'
-import type { FunctionStatus, QueueStatus, SnapshotStatus, Status } from '../../core/status.ts'
+import type { QueueStatus, SnapshotStatus, Status } from '../../core/status.ts'
 import type { Connection } from '../../sql/connection.ts'
 import type { Statement } from '../../sql/statement.ts'
 import { gaugeArgs } from '../gauge.ts'
@@ -8,8 +8,9 @@ import { feedHorizonLag } from '../gauges/feed.ts'
 import { Reader } from '../reader.ts'
 import type { Expected } from '../scheduled.ts'
 import type { Session } from '../session.ts'
-import { ageText, functionStatus } from './function-status.ts'
-import { readFunctions, readQueues, readWorkers } from './statements.ts'
+import { functionStatus } from './function-status.ts'
+import { judged } from './judged.ts'
+import { readFunctions, readQueues, readSchedules, readWorkers } from './statements.ts'
 
 /** The bound of each statement; a reader of a status has a few. */
 export const statusTimeoutMs = 5000
@@ -40,6 +41,7 @@ export async function readStatus(request: StatusRequest): Promise<Status> {
     const parts = new Parts(new Reader(session, { settings, statementTimeoutMs }))
     const functions = await parts.read('functions', readFunctions)
     const queues = await parts.read('queues', readQueues)
+    const schedules = await parts.read('schedules', readSchedules)
     const feed = await parts.read('feed', feedHorizonLag.statement)
     const snapshot = await parts.read('oldestSnapshot', oldestSnapshot.statement, null)
     const workers = await parts.read('workers', readWorkers)
@@ -48,6 +50,7 @@ export async function readStatus(request: StatusRequest): Promise<Status> {
     return judged(settings.schemaName, parts.unread, {
       functions: functions?.map(row => functionStatus(row, expectedBy(expected, row.function))) ?? null,
       queues: queues?.map(queueStatus) ?? null,
+      schedules,
       feed: lag === undefined ? null : { horizonLagSeconds: lag.value },
       oldestSnapshot: snapshotStatus(snapshot?.[0]),
       workers,
@@ -101,35 +104,4 @@ class Parts {
   refuseNothing(): void {
     if (this.unread.length === this.#count) throw this.#firstError
   }
-}
-
-type Read = Pick<Status, 'functions' | 'queues' | 'feed' | 'oldestSnapshot' | 'workers'>
-
-/** A queue is healthy while nothing waits longer than it may, whatever its functions do. */
-function judged(schema: string, unread: readonly string[], read: Read): Status {
-  const isOwing = ({ overLimit }: QueueStatus) => overLimit
-  const isDegraded = ({ degraded }: FunctionStatus) => degraded
-  const owing = read.queues?.filter(isOwing) ?? []
-  const degraded = read.functions?.filter(isDegraded) ?? []
-  const isUnknown = read.oldestSnapshot !== null && read.oldestSnapshot.ageSeconds === null
-  return {
-    schema,
-    healthy: read.queues !== null && owing.length === 0,
-    degraded: degraded.length > 0,
-    reasons: [
-      ...owing.map(owed),
-      ...degraded.map(each => `${each.function}: ${each.state}`),
-      ...unread,
-      ...(isUnknown ? [hidden] : []),
-    ],
-    ...read,
-    schedules: [],
-  }
-}
-
-const hidden = 'oldestSnapshot: is unknown, because sessions of other logins are hidden from this one'
-
-function owed({ queue, oldestUnclaimedAgeSeconds, unclaimedLimitSeconds }: QueueStatus): string {
-  const [age, most] = [ageText(oldestUnclaimedAgeSeconds ?? 0), ageText(unclaimedLimitSeconds)]
-  return `queue ${queue}: its oldest unclaimed job is due for ${age}, and may wait ${most}`
 }

@@ -1,11 +1,14 @@
+import type { ScheduleStatus } from '../../core/status.ts'
 import { schema, sql, statement } from '../../sql/statement.ts'
-import { bool, float8, int4, int8, text, textArray, timestamptz, uuid } from '../../sql/types.ts'
+import { bool, float8, int4, int8, type PgType, text, textArray, timestamptz, uuid } from '../../sql/types.ts'
 import { ageOf, bound, queuesOf } from '../gauge.ts'
-import { isOverLimit, oldestUnclaimed, unclaimedLimit } from '../gauges/backlog.ts'
+import { firstUnclaimed, isOverLimit, unclaimedLimit } from '../gauges/unclaimed.ts'
 
-/** Every function's state. An instant that never comes is told as none: a Date cannot hold it. */
-const finite = (column: ReturnType<typeof sql>) => sql`case when isfinite(${column}) then ${column} end`
+/** An instant that never comes, or lies beyond the last one of a Date, is told as none. */
+const finite = (column: ReturnType<typeof sql>) =>
+  sql`case when ${column} > '-infinity' and ${column} < '275760-09-13 00:00Z' then ${column} end`
 
+/** Every function's state. */
 export const readFunctions = statement(
   'status-functions',
   {
@@ -62,7 +65,14 @@ export const readQueues = statement(
     overLimit: bool,
     lastClaimAt: timestamptz.orNull,
   },
-  sql`with recursive ${queuesOf(sql`ready`, sql`j.status = 'pending'`)},
+  sql`with recursive ${firstUnclaimed}, oldest as (
+    select f.queue, min(f.since) as since
+    from firsts f
+    left join ${schema}.schedules s on s.id = f.schedule_id
+    where s.id is null
+    group by f.queue
+  ),
+  ${queuesOf(sql`ready`, sql`j.status = 'pending'`)},
   ${queuesOf(sql`later`, sql`j.status = 'scheduled'`)},
   running as (
     select held.queue, count(*) as jobs
@@ -92,8 +102,54 @@ export const readQueues = statement(
   from names
   left join running on running.queue = names.queue
   left join ${schema}.queues q on q.name = names.queue
-  left join lateral (${oldestUnclaimed(sql`names.queue`)}) as oldest on true
+  left join oldest on oldest.queue = names.queue
   order by names.queue`,
+)
+
+/** What a paused queue holds back has an age and no limit. */
+export const readSchedules = statement(
+  'status-schedules',
+  {
+    name: text,
+    actor: text,
+    enabled: bool,
+    disabledBy: text.orNull as PgType<unknown> as PgType<ScheduleStatus['disabledBy']>,
+    degraded: bool,
+    nextFireAt: timestamptz.orNull,
+    lastFiredAt: timestamptz.orNull,
+    consecutiveFailures: int4,
+    lastFireError: text.orNull,
+    deferredSince: timestamptz.orNull,
+    oldestUnclaimedAgeSeconds: float8.orNull,
+    unclaimedLimitSeconds: float8,
+    overLimit: bool,
+  },
+  sql`with recursive ${firstUnclaimed}, owed as (
+    select f.schedule_id, min(f.since) as since, min(f.since) filter (where q.paused_at is null) as limited
+    from firsts f
+    left join ${schema}.queues q on q.name = f.queue
+    where f.schedule_id is not null
+    group by f.schedule_id
+  ),
+  judged as (
+    select s.*, owed.since,
+      coalesce(${isOverLimit(sql`owed.limited`, sql`s.max_unclaimed_age`)}, false) as is_over,
+      s.retired_at is null and coalesce(
+        case when s.enabled then s.deferred_since is not null else s.disabled_by = 'auto' end, false)
+        as is_degraded
+    from ${schema}.schedules s
+    left join owed on owed.schedule_id = s.id
+    where s.retired_at is null or owed.since is not null
+  )
+  select s.name, s.actor, s.enabled, s.disabled_by as "disabledBy", s.is_degraded as degraded,
+    ${finite(sql`s.next_fire_at`)} as "nextFireAt", ${finite(sql`s.last_fired_at`)} as "lastFiredAt",
+    s.consecutive_failures as "consecutiveFailures", s.last_fire_error as "lastFireError",
+    ${finite(sql`s.deferred_since`)} as "deferredSince",
+    ${ageOf(sql`s.since`)} as "oldestUnclaimedAgeSeconds",
+    extract(epoch from s.max_unclaimed_age)::float8 as "unclaimedLimitSeconds", s.is_over as "overLimit"
+  from judged s
+  order by s.is_over desc, s.is_degraded desc, s.name
+  limit ${bound}`,
 )
 
 /** The workers that were seen last. */

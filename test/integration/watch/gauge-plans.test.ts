@@ -3,17 +3,19 @@ import { bind, render } from '../../../shared/sql/statement.ts'
 import { gaugeArgs } from '../../../shared/sweeper/gauge.ts'
 import { gauges } from '../../../shared/sweeper/gauges/index.ts'
 import { readOpening } from '../../../shared/sweeper/reader.ts'
-import { readQueues } from '../../../shared/sweeper/status/statements.ts'
+import { readQueues, readSchedules } from '../../../shared/sweeper/status/statements.ts'
 import { type TestDatabase, useDatabase } from '../../support/database.ts'
 import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { nodesOf, type PlanNode, readsOfJobs } from '../../support/plans.ts'
+import { insertRows } from '../../support/rows.ts'
+import { scheduleOf } from '../../support/schedules.ts'
 import { settingsWith } from '../../support/sweeping.ts'
 import { retriedJob } from '../../support/watching.ts'
 
 /** By which indexes each statement reads the jobs; what is not named here does not read them. */
 const indexes: Readonly<Record<string, readonly string[]>> = {
-  'gauge-unclaimed-over-limit': ['jobs_unclaimed'],
-  'gauge-oldest-unclaimed': ['jobs_unclaimed'],
+  'gauge-unclaimed-over-limit': ['jobs_unclaimed', 'jobs_unclaimed_by_schedule'],
+  'gauge-oldest-unclaimed': ['jobs_unclaimed', 'jobs_unclaimed_by_schedule'],
   'gauge-oldest-waiting': ['jobs_waiting'],
   'gauge-oldest-unfinished': [
     'jobs_expired_locks',
@@ -26,11 +28,18 @@ const indexes: Readonly<Record<string, readonly string[]>> = {
   'gauge-running-lease-expired': ['jobs_expired_locks'],
   'gauge-queues-unserved': ['jobs_claim', 'jobs_promotion_by_queue'],
   'gauge-jobs-stranded': ['jobs_claim'],
-  'status-queues': ['jobs_claim', 'jobs_expired_locks', 'jobs_promotion_by_queue', 'jobs_unclaimed'],
+  'status-queues': [
+    'jobs_claim',
+    'jobs_expired_locks',
+    'jobs_promotion_by_queue',
+    'jobs_unclaimed',
+    'jobs_unclaimed_by_schedule',
+  ],
+  'status-schedules': ['jobs_unclaimed', 'jobs_unclaimed_by_schedule'],
 }
 
 const args = gaugeArgs({ functions: ['promotion'], staleAfterSeconds: [180] })
-const statements = [...gauges.map(({ statement }) => statement), readQueues] as const
+const statements = [...gauges.map(({ statement }) => statement), readQueues, readSchedules] as const
 
 /** The plan of a statement inside a transaction that is opened as a reader opens it. */
 async function explain(database: TestDatabase, { fragment }: (typeof statements)[number], mode: string) {
@@ -73,6 +82,7 @@ describe.each([
          jsonb_build_object('reason', case when attempt = 0 then 'enqueued' else 'lock_expired' end)
        from taskq.jobs`,
     )
+    await insertRows(database(), 'schedules', { ...scheduleOf, name: `'s' || n` }, 3000)
     await database().rows(analyze)
   })
 
@@ -93,6 +103,13 @@ describe.each([
       const { nodes } = await explain(database(), statement, mode)
       const events = nodes.filter(node => node['Relation Name'] === 'job_events')
       expect(events).toMatchObject([{ 'Index Name': 'job_events_feed', 'Index Cond': expect.any(String) }])
+    })
+
+    it('what strikes have switched off is found by its own index, and nothing else is read', async () => {
+      const statement = statements.find(each => each.name === 'gauge-schedules-disabled') ?? readQueues
+      const { nodes } = await explain(database(), statement, mode)
+      const schedules = nodes.filter(node => node['Relation Name'] === 'schedules')
+      expect(schedules).toMatchObject([{ 'Index Name': 'schedules_disabled' }])
     })
   })
 })

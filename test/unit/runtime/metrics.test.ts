@@ -110,13 +110,17 @@ describe('vital signs', () => {
 
 describe('what counts', () => {
   test('are the ways that rows went, by the names that alarms know', () => {
-    const byDisposition = { repended: 1, crashed: 2, cancelled: 3, unknown: 4, failed: 5, promoted: 6 }
+    const byCron = { fired: 10, superseded: 8, deferred: 9, struck: 11 }
+    const bySweeps = { repended: 1, crashed: 2, cancelled: 3, unknown: 4, failed: 5, promoted: 6 }
+    const byDisposition = { ...bySweeps, ...byCron }
     expect(countsOf({ ...idle, byDisposition, batchesAborted: 7 })).toEqual({
       JobsRepended: 1,
       JobsCrashed: 2,
       JobsCancelledBySweep: 3,
       JobsUnknownDisposition: 4,
       JobsFailedByDeadline: 5,
+      JobsSuperseded: 8,
+      SchedulesDeferred: 9,
       BatchesAborted: 7,
     })
   })
