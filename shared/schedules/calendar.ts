@@ -24,8 +24,8 @@ const searchedMonthsMax = 400 * 12
 const monthsMax = 480
 
 /**
- * The calendar of the last four fields of a pattern: day of month, month, day of week and year. croner says of
- * each date whether it matches; a month's answers are kept as the bits of one number.
+ * The calendar of the last four fields of a pattern: day of month, month, day of week and year. croner says
+ * of each date whether it matches; a month's answers are kept as the bits of one number.
  *
  * @throws what croner throws at fields that it cannot read.
  */

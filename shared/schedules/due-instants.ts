@@ -1,7 +1,10 @@
 /** An instant at which a schedule is due, in milliseconds since 1970. */
 export interface Instant {
   readonly atMs: number
-  /** Whether its wall-clock time did not exist that day, so that it stands at the first valid minute after it. */
+  /**
+   * Whether it stands for a wall time that did not exist that day, at the first valid minute after it. A time
+   * that did exist may fall on the same instant.
+   */
   readonly shifted: boolean
 }
 

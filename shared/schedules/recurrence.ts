@@ -1,5 +1,6 @@
-import { durationMs } from '../core/durations.ts'
+import { parseDuration } from '../core/durations.ts'
 import { InvalidInputError } from '../core/errors.ts'
+import { storableText } from '../core/text.ts'
 import type { DueInstants, Instant } from './due-instants.ts'
 import { lattice } from './lattice.ts'
 import { wallPatternOf } from './wall-pattern.ts'
@@ -42,6 +43,7 @@ export interface RecurrenceDefinition {
 /** Where croner's years end, and four-digit dates with them. */
 const latestMs = Date.UTC(9999, 11, 31)
 
+/** A longer one is a mistake for a date, and no period of a pager. */
 const intervalMsMax = 365 * 86_400_000
 
 /**
@@ -49,7 +51,8 @@ const intervalMsMax = 365 * 86_400_000
  * no error here: its `next` answers undefined.
  *
  * @throws InvalidInputError (`OPTION_INVALID`) with the field `cron`, `every`, `timezone`, `startAt` or
- * `endAt`: a text that cannot be read, dates that no calendar has, an unknown zone, a bound that is no moment.
+ * `endAt`: a text that cannot be read, dates that no calendar has, an unknown zone, a bound that is no
+ * moment.
  *
  * @example
  * const daily = recurrenceOf({
@@ -97,6 +100,7 @@ export function spliced(
   return {
     next(afterMs) {
       for (const { recurrence, first, last } of limited) {
+        if (last <= afterMs) continue
         const instant = recurrence.next(Math.max(afterMs, first - 1))
         if (instant !== undefined && instant.atMs <= last) return instant
       }
@@ -120,11 +124,13 @@ export function spliced(
 
 function instantsOf({ recurrence, timezone, startAtMs }: RecurrenceDefinition): DueInstants {
   const zone = zoneOf(timezone)
-  const [, interval] = /^\s*every\b\s*(.*?)\s*$/.exec(recurrence) ?? []
-  if (interval === undefined) return zonedPattern(wallPatternOf(recurrence), zone)
-  const everyMs = durationMs('every', interval)
+  const [word, ...rest] = String(recurrence).trim().split(/\s+/)
+  if (word !== 'every') return zonedPattern(wallPatternOf(recurrence), zone)
+  const interval = rest.join(' ')
+  const everyMs = parseDuration(interval) ?? 0
   if (everyMs < 1000 || everyMs > intervalMsMax || everyMs % 1000 !== 0) {
-    throw refused('every', `"${interval}" is not a number of whole seconds from 1s to 365d`)
+    const written = storableText(interval, 100)
+    throw refused('every', `"${written}" is no duration of whole seconds from 1s to 365d, such as 90s or 15m`)
   }
   return lattice(startAtMs ?? 0, everyMs)
 }

@@ -1,7 +1,7 @@
 /**
- * A function that remembers what it made, at most `countMax` results: the oldest goes first, because names and
- * expressions come from users and a process that lives for days must not keep every one. What throws is not
- * remembered.
+ * A function that remembers what it made, at most `countMax` results: the oldest goes first, because names
+ * and expressions come from users and a process that lives for days must not keep every one. What throws is
+ * not remembered.
  *
  * @example
  * const squareOf = remembered(2, (n: number) => n * n)

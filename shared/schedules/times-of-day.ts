@@ -11,13 +11,26 @@ export interface TimesOfDay {
   timeAt(rank: number): number
 }
 
-/** Times of day from croner's cells: one per hour, minute or second, truthy where it is named. */
-export function timesOfDay(
-  hourCells: readonly number[],
-  minuteCells: readonly number[],
-  secondCells: readonly number[],
-): TimesOfDay {
-  const [hours, minutes, seconds] = [listed(hourCells), listed(minuteCells), listed(secondCells)]
+/** The values that one field names, in order. */
+export interface NamedValues {
+  readonly values: readonly number[]
+  has(value: number): boolean
+  /** How many lie below a value, which may be the one after the last that the field could name. */
+  below(value: number): number
+}
+
+/** The values of a field from croner's cells, one for each that it could name: those that are truthy. */
+export function namedValues(cells: readonly number[]): NamedValues {
+  const values = [...cells.keys()].filter(value => cells[value])
+  const ranks = [...cells.keys()].map(value => values.filter(named => named < value).length)
+  return {
+    values,
+    has: value => Boolean(cells[value]),
+    below: value => ranks[value] ?? values.length,
+  }
+}
+
+export function timesOfDay(hours: NamedValues, minutes: NamedValues, seconds: NamedValues): TimesOfDay {
   const perMinute = seconds.values.length
   const perHour = minutes.values.length * perMinute
   return {
@@ -35,16 +48,5 @@ export function timesOfDay(
       const minute = minutes.values[Math.floor((rank % perHour) / perMinute)] ?? 0
       return hour * 3600 + minute * 60 + (seconds.values[rank % perMinute] ?? 0)
     },
-  }
-}
-
-/** A list of cells as its values in order, with the number of those below any cell and below the end. */
-function listed(cells: readonly number[]) {
-  const values = [...cells.keys()].filter(value => cells[value])
-  const ranks = [...cells, 0].map((_, value) => values.filter(other => other < value).length)
-  return {
-    values,
-    below: (value: number) => ranks[value] ?? values.length,
-    has: (value: number) => Boolean(cells[value]),
   }
 }

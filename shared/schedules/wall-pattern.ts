@@ -3,7 +3,7 @@ import { InvalidInputError } from '../core/errors.ts'
 import { storableText } from '../core/text.ts'
 import { calendarOf } from './calendar.ts'
 import { remembered } from './remembered.ts'
-import { timesOfDay } from './times-of-day.ts'
+import { type NamedValues, namedValues, timesOfDay } from './times-of-day.ts'
 
 /**
  * A cron expression as wall times, in milliseconds as if the wall stood in Greenwich: dates, and on each of
@@ -12,8 +12,8 @@ import { timesOfDay } from './times-of-day.ts'
  */
 export interface WallPattern {
   /**
-   * How it passes a change of the clock: a pace is kept by the wall clock, so it runs twice what a fold repeats
-   * and skips what a gap leaves out; a listed time runs once, whatever the clock does.
+   * How it passes a change of the clock: a pace is kept by the wall clock, so it runs twice what a fold
+   * repeats and skips what a gap leaves out; a listed time runs once, whatever the clock does.
    */
   readonly kind: 'pace' | 'listed'
   /** The first at or after a wall time; undefined where none comes. */
@@ -29,7 +29,7 @@ const dayMs = 86_400_000
 /** Fields listed out to the last value fit three times over. */
 const expressionCharactersMax = 1_000
 
-/** Distinct texts of one field, of the dates of an expression, that are kept read. */
+/** Distinct texts of one field, or of the dates of an expression, that are kept as they were read. */
 const readFieldsMax = 1_000
 
 /**
@@ -49,7 +49,7 @@ export function wallPatternOf(expression: string): WallPattern {
   }
   const [second, minute, hour, ...dateFields] = fieldsOf(expression)
   const { dates, times } = readBy(expression, () => ({
-    times: timesOfDay(cellsOf(`hour ${hour}`), cellsOf(`minute ${minute}`), cellsOf(`second ${second}`)),
+    times: timesOfDay(valuesOf(`hour ${hour}`), valuesOf(`minute ${minute}`), valuesOf(`second ${second}`)),
     dates: datesOf(dateFields.join(' ')),
   }))
   if (dates.first(0) === undefined) {
@@ -90,9 +90,8 @@ function fieldsOf(expression: string): string[] {
   const fields = written.match(/\S+/g) ?? []
   if (fields.length < 5 || fields.length > 7) {
     throw refused(
-      `"${storableText(expression, 200)}" has ${fields.length} fields instead of five (minute, hour, day of ` +
-        'month, month, day of week), seconds before those, or seconds before and years after; a single date is ' +
-        'no recurrence',
+      `"${storableText(expression, 200)}" has ${fields.length} field(s) instead of five (minute, hour, day ` +
+        'of month, month, day of week), six (a second before those) or seven (a year after them)',
     )
   }
   return [...(fields.length === 5 ? ['0'] : []), ...fields, ...(fields.length < 7 ? ['*'] : [])]
@@ -103,15 +102,16 @@ function isPace(hour = ''): boolean {
   return hour === '*' || hour === '?' || hour.split(',').every(part => part.includes('/'))
 }
 
-const blanks = { second: 0, minute: 1, hour: 2 } as const
+const places = { second: 0, minute: 1, hour: 2 } as const
 
 /**
- * What a field of the time names, by its unit and text, as in `hour 8,20`. Each field is read by itself, since a
- * thousand schedules share a few texts of each and croner takes thirty microseconds a pattern.
+ * What a field of the time names, by its unit and text, as in `hour 8,20`. Each field is read by itself,
+ * since a thousand schedules share a few texts of each and croner takes thirty microseconds a pattern.
  */
-const cellsOf = remembered(3 * readFieldsMax, (unitAndText: string): readonly number[] => {
-  const [unit, text = ''] = unitAndText.split(' ') as [keyof typeof blanks, string?]
-  return new CronPattern(['*', '*', '*', '*', '*', '*'].with(blanks[unit], text).join(' '))[unit]
+const valuesOf = remembered(3 * readFieldsMax, (unitAndText: string): NamedValues => {
+  const [unit, text = ''] = unitAndText.split(' ') as [keyof typeof places, string?]
+  const fields = ['*', '*', '*', '*', '*', '*'].with(places[unit], text)
+  return namedValues(new CronPattern(fields.join(' '))[unit])
 })
 
 const datesOf = remembered(readFieldsMax, calendarOf)

@@ -31,13 +31,13 @@ const dayMs = 86_400_000
  * How far apart the offset is read while a year is searched for transitions. Two closer than this that cancel
  * each other would be missed; the closest since 1970 are seven days apart (Noronha in October 2000).
  */
-const probeMs = 3 * dayMs
+const probeMs = 5 * dayMs
 
 /** More than any wall clock was ever set back, so that what a fold repeats is known from here on. */
 const longestFoldMs = 2 * dayMs
 
-/** Every name that Intl lists, their older spellings, and as many again in other letters. */
-const zonesMax = 1_000
+/** Every name that Intl lists and their older spellings. A formatter takes 60 kB. */
+const zonesMax = 600
 
 /** A look-up reads a year or two; a count over an outage, a few; nobody comes back for a hundred. */
 const yearsMax = 100
@@ -131,7 +131,7 @@ function stretches(offsetAt: OffsetAt, fromMs: number, untilMs: number): Stretch
   return found
 }
 
-/** The first second at which an offset no longer holds, between one where it does and one where it does not. */
+/** The first second at which an offset no longer holds, between one where it does and one where not. */
 function firstOther(offsetAt: OffsetAt, offsetMs: number, holdsMs: number, otherMs: number): number {
   let holds = holdsMs / 1000
   let other = otherMs / 1000

@@ -5,8 +5,8 @@ import type { Segment, Zone } from './zone.ts'
 const dayMs = 86_400_000
 
 /**
- * Wall times in a zone as instants. Within a segment of constant offset one is the other, shifted; what is left
- * is the policy for the seams:
+ * Wall times in a zone as instants. Within a segment of constant offset one is the other, moved by it; what
+ * is left is the policy for the seams:
  *
  *     a pace     every wall time that the segment shows, so a fold repeats and a gap skips
  *     a list     a wall time is due when the clock shows it or has passed it for the first time: nothing that
@@ -54,16 +54,12 @@ export function zonedPattern(pattern: WallPattern, zone: Zone): DueInstants {
   }
 }
 
-/** What is due in a segment, between two instants, both included. */
+/** What is due in a segment between two instants, both included, of which the second is not before it. */
 function partOf(pattern: WallPattern, segment: Segment, fromMs: number, untilMs: number) {
   const { offsetMs, reachedMs } = segment
   const startWallMs = segment.fromMs + offsetMs
   const isListed = pattern.kind === 'listed'
-  const isLanding =
-    isListed &&
-    fromMs <= segment.fromMs &&
-    segment.fromMs <= untilMs &&
-    pattern.count(reachedMs, startWallMs) > 0
+  const isLanding = isListed && fromMs <= segment.fromMs && pattern.count(reachedMs, startWallMs) > 0
   const landing: Instant | undefined = isLanding ? { atMs: segment.fromMs, shifted: true } : undefined
   // After a landing its own wall time is spent.
   const openMs = isLanding ? startWallMs + 1 : isListed ? Math.max(startWallMs, reachedMs) : startWallMs
