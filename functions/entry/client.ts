@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
 import { connectionSet, connectionsMax } from '../../shared/client/connections.ts'
-import { jobIds } from '../../shared/client/job-id.ts'
 import { InvalidInputError } from '../../shared/core/errors.ts'
+import { checkName } from '../../shared/core/names.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
 import { openConnection, openRequests } from '../runtime/connection.ts'
+import { schedulingClient, type TaskQClient } from '../runtime/scheduling-client.ts'
 import { environmentSettings } from '../runtime/settings.ts'
 
-export type { TaskQClient } from '../../shared/client/client.ts'
 export {
   type Actor,
   type ActorOptions,
@@ -30,8 +29,22 @@ export {
   IdempotencyConflictError,
   InvalidInputError,
   isTaskQError,
+  JobArchivedError,
   TaskQError,
 } from '../../shared/core/errors.ts'
+export {
+  defineSchedule,
+  type Intent,
+  type MissedRun,
+  type Schedule,
+  type ScheduleOptions,
+} from '../../shared/schedules/define-schedule.ts'
+export type { Occasion, PayloadFactory } from '../../shared/schedules/payload-factory.ts'
+export type { ScheduleEdit } from '../../shared/schedules/verbs/edit.ts'
+export type { ListedSchedule } from '../../shared/schedules/verbs/list.ts'
+export type { Schedules } from '../../shared/schedules/verbs/schedules.ts'
+export type { ScheduleChanged } from '../../shared/schedules/verbs/verb-ports.ts'
+export type { TaskQClient } from '../runtime/scheduling-client.ts'
 
 /** Above every wait of the server's own: only a socket that died in silence takes so long. */
 const queryTimeoutMs = 10_000
@@ -41,6 +54,8 @@ export interface ClientOptions {
   readonly settings?: Settings
   /** At most this many connections, 4 where absent; each is opened when it is first needed. */
   readonly connections?: number
+  /** Who is said to have changed a schedule; `application` where absent. */
+  readonly principal?: string
 }
 
 /**
@@ -56,6 +71,8 @@ export async function createClient(options: ClientOptions = {}): Promise<TaskQCl
   if (!Number.isInteger(connectionLimit) || connectionLimit < 1) {
     throw new InvalidInputError('OPTION_INVALID', 'connections', 'is not a whole number of at least 1')
   }
+  const { principal = 'application' } = options
+  checkName('principal', principal)
   const settings = options.settings ?? environmentSettings()
   const wanted = {
     settings,
@@ -67,5 +84,5 @@ export async function createClient(options: ClientOptions = {}): Promise<TaskQCl
   const nowMs = () => Date.now()
   const ports = { connect: () => openConnection(wanted), requests: () => openRequests(wanted), nowMs }
   const connections = connectionSet(ports, connectionLimit)
-  return clientOn({ connections, newJobId: jobIds(nowMs) }, settings)
+  return schedulingClient({ connections, nowMs, principal }, settings)
 }

@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
-import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
 import { connectionSet, connectionsMax } from '../../shared/client/connections.ts'
 import type { RunnableActor } from '../../shared/client/handler.ts'
-import { jobIds } from '../../shared/client/job-id.ts'
 import { OpenCalls } from '../../shared/client/open-calls.ts'
 import { type Duration, durationMs } from '../../shared/core/durations.ts'
 import type { Settings } from '../../shared/core/read-settings.ts'
@@ -12,12 +10,13 @@ import { checkOptions, newIdentity } from '../../shared/worker/options.ts'
 import { Worker } from '../../shared/worker/worker.ts'
 import { advanceJobs, type DrainedAttempt, drainedAttempts } from '../dev/test-queue-statements.ts'
 import { openTestSchema, type TestSchema } from '../dev/test-schema.ts'
+import { schedulingClient, type TaskQClient } from '../runtime/scheduling-client.ts'
 import { workerPorts } from '../runtime/worker-ports.ts'
 
-export type { TaskQClient } from '../../shared/client/client.ts'
 export type { RunnableActor } from '../../shared/client/handler.ts'
 export type { Duration } from '../../shared/core/durations.ts'
 export type { DrainedAttempt } from '../dev/test-queue-statements.ts'
+export type { TaskQClient } from '../runtime/scheduling-client.ts'
 
 export interface TestQueueOptions {
   /**
@@ -105,7 +104,7 @@ export async function startTestQueue(options: TestQueueOptions = {}): Promise<Te
 function testClient(settings: Settings, connect: TestSchema['open']): TaskQClient {
   const nowMs = () => Date.now()
   const connections = connectionSet({ connect, nowMs }, connectionsMax)
-  return clientOn({ connections, newJobId: jobIds(nowMs) }, settings)
+  return schedulingClient({ connections, nowMs, principal: 'test' }, settings)
 }
 
 /** Runs a worker until nothing is due, and says who it was. One handler at a time: a test likes an order. */

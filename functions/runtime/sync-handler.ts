@@ -1,12 +1,14 @@
-import { actorsIn } from '../../shared/client/definitions.ts'
-import { syncActors } from '../../shared/client/sync-actors.ts'
+import { syncOf } from '../../shared/schedules/verbs/sync-definitions.ts'
 import { deployStep } from './deploy-step.ts'
 import type { NextSteps } from './next-step.ts'
 
 export const syncSteps: NextSteps = {
+  ACTOR_UNKNOWN: 'correct the definitions and deploy again',
   LOCK_TIMEOUT: 'then deploy again',
   NOT_MIGRATED: 'run migrate first, as a deployment does, then deploy again',
   OPTION_INVALID: 'correct the definitions and deploy again',
+  PAYLOAD_INVALID: 'correct the definitions and deploy again',
+  PAYLOAD_TOO_LARGE: 'correct the definitions and deploy again',
   TEXT_INVALID: 'correct the definitions and deploy again',
 }
 
@@ -20,10 +22,10 @@ export function syncHandler(definitions: unknown) {
     nextSteps: syncSteps,
     work: async (settings, open) => {
       // Refused before anybody connects.
-      const actors = actorsIn(definitions)
+      const sync = syncOf(definitions)
       const connection = await open({ isDirect: false })
       try {
-        return await syncActors(connection, actors, settings)
+        return await sync(connection, settings, 'sync')
       } finally {
         await connection.close()
       }

@@ -1,6 +1,6 @@
 import { TaskQError, WrongTargetError } from '../core/errors.ts'
 import type { Settings } from '../core/read-settings.ts'
-import type { Connection } from '../sql/connection.ts'
+import type { Connection, Runner } from '../sql/connection.ts'
 import { classify } from '../sql/failures.ts'
 import { arg, schema, sql, statement } from '../sql/statement.ts'
 import { jsonb, text } from '../sql/types.ts'
@@ -94,23 +94,36 @@ export async function syncActors(
   actors: readonly Actor[],
   settings: Settings,
 ): Promise<SyncReport> {
+  const [report] = await syncWith(connection, actors, settings, async () => undefined)
+  return report
+}
+
+/** The same, with more of one module stored in the same transaction: all of it, or nothing. */
+export async function syncWith<T>(
+  connection: Connection,
+  actors: readonly Actor[],
+  settings: Settings,
+  storeMore: (transaction: Runner) => Promise<T>,
+): Promise<[SyncReport, T]> {
   for (let tries = 1; ; tries++) {
     try {
-      return await syncOnce(connection, actors, settings)
+      return await syncOnce(connection, actors, settings, storeMore)
     } catch (error) {
       await connection.rollback()
       if (classify(error) !== 'transient') throw callersError(error)
-      const reason = 'another open transaction holds one of the actors or queues: end it, or sync again'
+      const reason =
+        'another open transaction holds one of the actors, queues or schedules: end it, or sync again'
       if (tries === triesMax) throw new TaskQError('LOCK_TIMEOUT', reason, { cause: error })
     }
   }
 }
 
-async function syncOnce(
+async function syncOnce<T>(
   connection: Connection,
   actors: readonly Actor[],
   { schemaName: schema, installationId, environment, ...settings }: Settings,
-): Promise<SyncReport> {
+  storeMore: (transaction: Runner) => Promise<T>,
+): Promise<[SyncReport, T]> {
   const opened = await connection.openBatch({
     lock: null,
     statementTimeoutMs,
@@ -122,8 +135,10 @@ async function syncOnce(
   if (opened === 'wrong_target') throw new WrongTargetError(schema)
   const definitions = actors.map(({ name, queue, retry }) => ({ name, ...storedDefinition(queue, retry) }))
   const rows = await connection.run(storeActors, { actors: definitions })
+  const more = await storeMore(connection)
   await connection.commit()
   const named = (outcome: string) => rows.filter(row => row.outcome === outcome).map(row => row.actor)
   const [created, changed] = [named('created'), named('changed')]
-  return { schema, created, changed, unchanged: rows.length - created.length - changed.length }
+  const unchanged = rows.length - created.length - changed.length
+  return [{ schema, created, changed, unchanged }, more]
 }

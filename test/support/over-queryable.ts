@@ -1,5 +1,4 @@
-import type { TaskQClient } from '../../functions/entry/client.ts'
-import { clientOn } from '../../shared/client/client.ts'
+import { clientOn, type TaskQClient } from '../../shared/client/client.ts'
 import { connectionSet } from '../../shared/client/connections.ts'
 import { jobIds } from '../../shared/client/job-id.ts'
 import { type Connection, type Queryable, runOn } from '../../shared/sql/connection.ts'

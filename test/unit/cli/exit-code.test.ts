@@ -20,6 +20,8 @@ describe('a failure ends with the exit code of its kind', () => {
     ['OPTION_INVALID', 2],
     ['PAYLOAD_INVALID', 2],
     ['PAYLOAD_TOO_LARGE', 2],
+    ['SCHEDULE_EXISTS', 1],
+    ['SCHEDULE_UNKNOWN', 1],
     ['SETTING_INVALID', 2],
     ['STACK_UNKNOWN', 1],
     ['STATEMENT_TIMEOUT', 1],
@@ -32,7 +34,7 @@ describe('a failure ends with the exit code of its kind', () => {
   })
 
   test('and every code has one that somebody chose', () => {
-    expect(errorCodes).toHaveLength(21)
+    expect(errorCodes).toHaveLength(23)
   })
 })
 

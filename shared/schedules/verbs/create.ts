@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto'
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Actor } from '../../client/define-actor.ts'
+import { storedDefinition } from '../../client/insert-jobs.ts'
+import { InvalidInputError, TaskQError } from '../../core/errors.ts'
+import type { Runner } from '../../sql/connection.ts'
+import { arg, schema, sql, statement } from '../../sql/statement.ts'
+import { bool, jsonb, text } from '../../sql/types.ts'
+import type { ScheduleOptions, ScheduleTerms } from '../define-schedule.ts'
+import { type Definition, definitionOf } from '../definition.ts'
+import { firingOf } from '../firing.ts'
+import type { FiringDefinitions } from '../payload-factory.ts'
+import { recurrenceOf } from '../recurrence.ts'
+import { fieldsOf, requireAll, type ScheduleFields } from '../schedule-fields.ts'
+import { words } from './owing.ts'
+import { changeOf, storeDefinitions } from './store-definitions.ts'
+import { lock, type Reasoned, type ScheduleChanged, type VerbPorts } from './verb-ports.ts'
+
+/** A new schedule; where its actor is a bare name, its payload is held to no schema here. */
+export type NewSchedule<Payload extends StandardSchemaV1 = StandardSchemaV1> =
+  | ScheduleOptions<Payload>
+  | ({ readonly actor: string } & ScheduleTerms<StandardSchemaV1>)
+
+/**
+ * Makes an actor known as its first enqueue would, where it comes with its definition; answers whether it is
+ * known then.
+ */
+export const knowActor = statement(
+  'know-actor-of-schedule',
+  { isKnown: bool },
+  sql`with stored as (
+    insert into ${schema}.actors (
+      actor, queue, max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
+    select ${arg('actor', text)}, g.queue, g."maxAttempts", g."retryKind", g."retryBackoff",
+      make_interval(secs => g."retryBaseMs" / 1000), make_interval(secs => g."retryCapMs" / 1000),
+      g."retryJitter"
+    from jsonb_to_record(${arg('definition', jsonb.orNull)}) as g (
+      queue text, "maxAttempts" int, "retryKind" text, "retryBackoff" text,
+      "retryBaseMs" float8, "retryCapMs" float8, "retryJitter" float8)
+    where g.queue is not null
+    on conflict do nothing
+    returning actor
+  )
+  select exists (select from stored)
+    or exists (select from ${schema}.actors where actor = ${arg('actor', text)}) as "isKnown"`,
+)
+
+/**
+ * Creates a schedule, or a retired one of the name anew: its first instant is the first from now on. Errors,
+ * with nothing written: what `defineSchedule` refuses, the payload's, `SCHEDULE_EXISTS`, `ACTOR_UNKNOWN`.
+ */
+export async function createSchedule(
+  { transact, settings, principal, definitions }: VerbPorts,
+  options: object,
+  { reason }: Reasoned = {},
+): Promise<ScheduleChanged> {
+  const fields = requireAll(fieldsOf(options))
+  recurrenceOf(fields)
+  checkFactory(fields.payloadFactory, definitions)
+  const { name } = fields
+  return transact(async transaction => {
+    const { held, nowMs } = await lock(transaction, name)
+    if (held !== undefined && !held.isRetired) throw existing()
+    const ports = { nowMs, payloadBytesMax: settings.payloadMaxBytes, standing: null }
+    const definition = await definitionOf(withSchema(fields, definitions), ports)
+    const id = held?.id ?? randomUUID()
+    const nextMs = firstFrom(id, definition, nowMs)
+    if (nextMs === null) {
+      throw new InvalidInputError('OPTION_INVALID', endingField(options), 'leaves no instant from now on')
+    }
+    await requireActor(transaction, fields.actor)
+    const note = `${held === undefined ? 'created' : 'created anew'}: the first instant is ${words(nextMs)}`
+    const how = {
+      id,
+      name,
+      action: 'create',
+      keeps: false,
+      nextMs,
+      enables: true,
+      declared: false,
+      note,
+    } as const
+    const args = { changes: [changeOf(definition, how)], now: words(nowMs), principal, isSync: false }
+    const [stored] = await transaction.run(storeDefinitions, { ...args, reason: reason ?? null })
+    if (stored === undefined) throw existing()
+    return { name, changed: true, revision: stored.revision, nextAt: stored.nextAt, note }
+  })
+}
+
+const existing = () =>
+  new TaskQError('SCHEDULE_EXISTS', 'name: a schedule of this name exists: edit it, or retire it first', {
+    field: 'name',
+  })
+
+/** The first instant of a definition from a moment on, itself included; null: none comes. */
+export function firstFrom(id: string, definition: Definition, nowMs: number): number | null {
+  return firingOf(id, definition).next(nowMs - 1)?.atMs ?? null
+}
+
+const endingField = (options: object) =>
+  'endAt' in options ? 'endAt' : 'every' in options ? 'every' : 'cron'
+
+/** An actor that was named has the schema of the definitions, where this process knows them. */
+export function withSchema(fields: ScheduleFields, definitions: FiringDefinitions | null): ScheduleFields {
+  const { actor } = fields
+  if (typeof actor !== 'string' || !Object.hasOwn(definitions?.schemas ?? {}, actor)) return fields
+  return { ...fields, actor: { name: actor, payload: definitions?.schemas[actor] } as Actor }
+}
+
+/** A factory must be one of the definitions, where this process knows them. */
+export function checkFactory(name: string | null, definitions: FiringDefinitions | null): void {
+  if (name === null || definitions === null || Object.hasOwn(definitions.payloadFactories, name)) return
+  const reason = `"${name}" is in no payloadFactories of the definitions`
+  throw new InvalidInputError('OPTION_INVALID', 'payloadFactory', reason)
+}
+
+export async function requireActor(transaction: Runner, actor: Actor | string): Promise<void> {
+  const [name, definition] =
+    typeof actor === 'string' ? [actor, null] : [actor.name, storedDefinition(actor.queue, actor.retry)]
+  const [row] = await transaction.run(knowActor, { actor: name, definition })
+  if (row?.isKnown === true) return
+  const reason = `actor "${name}" is unknown here: give its definition, or sync it first`
+  throw new TaskQError('ACTOR_UNKNOWN', reason, { field: 'actor' })
+}

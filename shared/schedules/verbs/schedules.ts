@@ -1,0 +1,73 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { createSchedule, type NewSchedule } from './create.ts'
+import { editSchedule, type ScheduleEdit } from './edit.ts'
+import { type Explanation, explainSchedule } from './explain.ts'
+import { type ListedSchedule, type ListOptions, oneSchedule, pageOfSchedules } from './list.ts'
+import { type SimulateOptions, type Simulation, simulateOutage } from './simulate.ts'
+import { pauseSchedule, type ResumeOptions, resumeSchedule, retireSchedule } from './switch.ts'
+import type { Reasoned, ScheduleChanged, VerbPorts } from './verb-ports.ts'
+
+/**
+ * What can be done to schedules, and asked of them. Every change leaves a decision that says what became of
+ * the cursor and of the instants that were owed, and a row of the audit; instants are the database's. Every
+ * verb but `create` refuses a name that is not there as `SCHEDULE_UNKNOWN`, and each that changes something
+ * says `LOCK_TIMEOUT` where another transaction holds the schedule.
+ */
+export interface Schedules {
+  /**
+   * Creates a schedule, or one that was retired anew; it first fires at its first instant from now on.
+   * Refused, with nothing stored: what `defineSchedule` refuses, a payload that is not the actor's
+   * (`PAYLOAD_INVALID`), a name that is taken (`SCHEDULE_EXISTS`), a bare name of an actor that is not known
+   * (`ACTOR_UNKNOWN`).
+   *
+   * @example
+   * await taskq.schedules.create({
+   *   name: 'monthly-invoice', actor: bill, cron: '0 6 1 * *', deliverable: {}, payload: {},
+   * })
+   */
+  create<Payload extends StandardSchemaV1>(
+    schedule: NewSchedule<Payload>,
+    options?: Reasoned,
+  ): Promise<ScheduleChanged>
+  /**
+   * Changes any option but the name; null takes `queue`, `maxUnclaimedAge`, `startAt` or `endAt` back. What
+   * was due before stays owed as it was.
+   *
+   * @example
+   * await taskq.schedules.edit('daily-post', { cron: '0 8 * * *' }, { reason: 'summer time' })
+   */
+  edit<Payload extends StandardSchemaV1>(
+    name: string,
+    changes: ScheduleEdit<Payload>,
+    options?: Reasoned,
+  ): Promise<ScheduleChanged>
+  /** Fires nothing until it is resumed; what falls due meanwhile stays owed. */
+  pause(name: string, options?: Reasoned): Promise<ScheduleChanged>
+  /** Fires again, whoever disabled it. `missed: 'drop'` leaves behind what is owed, and says what it was. */
+  resume(name: string, options?: ResumeOptions): Promise<ScheduleChanged>
+  /** Ends it for good. A deliverable that owes something takes a reason. */
+  retire(name: string, options?: Reasoned): Promise<ScheduleChanged>
+  /** Schedules in the order of their names, at most 1000: those after `after`. */
+  list(options?: ListOptions): Promise<ListedSchedule[]>
+  /** One schedule as it stands, retired or not, or undefined. */
+  get(name: string): Promise<ListedSchedule | undefined>
+  /** What it means: in words, in its next instants, and after three days without a tick. */
+  explain(name: string): Promise<Explanation>
+  /** The decisions that an outage would give. */
+  simulate(name: string, outage: SimulateOptions): Promise<Simulation>
+}
+
+/** The verbs over their ports. */
+export function schedulesOn(ports: VerbPorts): Schedules {
+  return Object.freeze({
+    create: (schedule: object, options?: Reasoned) => createSchedule(ports, schedule, options),
+    edit: (name: string, changes: object, options?: Reasoned) => editSchedule(ports, name, changes, options),
+    pause: (name: string, options?: Reasoned) => pauseSchedule(ports, name, options),
+    resume: (name: string, options?: ResumeOptions) => resumeSchedule(ports, name, options),
+    retire: (name: string, options?: Reasoned) => retireSchedule(ports, name, options),
+    list: (options?: ListOptions) => pageOfSchedules(ports, options),
+    get: (name: string) => oneSchedule(ports, name),
+    explain: (name: string) => explainSchedule(ports, name),
+    simulate: (name: string, outage: SimulateOptions) => simulateOutage(ports, name, outage),
+  })
+}

@@ -1,0 +1,73 @@
+import { TaskQError } from '../../core/errors.ts'
+import type { Settings } from '../../core/read-settings.ts'
+import type { Runner } from '../../sql/connection.ts'
+import type { FiringDefinitions } from '../payload-factory.ts'
+import { type HeldSchedule, lockSchedules, readClock, readSchedules } from './held-schedule.ts'
+
+/** What the verbs need of the world. */
+export interface VerbPorts {
+  /** Runs work in one transaction; nothing is kept where it fails. */
+  readonly transact: <T>(work: (transaction: Runner) => Promise<T>) => Promise<T>
+  readonly settings: Settings
+  /** Who does it, for decisions and the audit. */
+  readonly principal: string
+  /** Payload factories and schemas, where this process has the module; null: it has none. */
+  readonly definitions: FiringDefinitions | null
+}
+
+/** What every verb that changes something takes. */
+export interface Reasoned {
+  /** Why, for the audit. */
+  readonly reason?: string
+}
+
+/** What a verb did to a schedule. */
+export interface ScheduleChanged {
+  readonly name: string
+  /** False: it was so already, and nothing was written. */
+  readonly changed: boolean
+  readonly revision: number
+  /** The first instant that nobody has decided about; null: none comes any more. */
+  readonly nextAt: Date | null
+  /** In words: what became of the cursor, and of what was owed. */
+  readonly note: string
+}
+
+/** A schedule under its lock, and the database's instant. */
+export interface Locked {
+  readonly held: HeldSchedule
+  readonly nowMs: number
+}
+
+/** Locks a name and reads what stands there; undefined: nothing does. */
+export async function lock(
+  transaction: Runner,
+  name: string,
+): Promise<{ held?: HeldSchedule; nowMs: number }> {
+  const names = [name]
+  await transaction.run(lockSchedules, { names })
+  const [held] = await transaction.run(readSchedules, { names })
+  const [clock] = await transaction.run(readClock, {})
+  return { ...(held && { held }), nowMs: clock?.nowMs ?? 0 }
+}
+
+/** Locks a schedule that is not retired; any other name is refused as `SCHEDULE_UNKNOWN`. */
+export async function lockLiving(transaction: Runner, name: string): Promise<Locked> {
+  const { held, nowMs } = await lock(transaction, name)
+  return { held: living(held, name), nowMs }
+}
+
+export function living(held: HeldSchedule | undefined, name: string): HeldSchedule {
+  if (held === undefined) throw unknownSchedule('there is no schedule of this name')
+  if (held.isRetired) throw unknownSchedule(`"${name}" is retired: create it anew`)
+  return held
+}
+
+export function unknownSchedule(reason: string): TaskQError {
+  return new TaskQError('SCHEDULE_UNKNOWN', `name: ${reason}`, { field: 'name' })
+}
+
+/** The answer of a verb that found nothing to change. */
+export function unchanged({ name, revision, cursorMs }: HeldSchedule, note: string): ScheduleChanged {
+  return { name, changed: false, revision, nextAt: cursorMs === null ? null : new Date(cursorMs), note }
+}
