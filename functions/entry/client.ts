@@ -22,6 +22,7 @@ export {
   type RunnableActor,
 } from '../../shared/client/handler.ts'
 export type { Enqueued } from '../../shared/client/insert-jobs.ts'
+export type { Retried } from '../../shared/client/retry-job.ts'
 export type { Duration } from '../../shared/core/durations.ts'
 export {
   type ErrorCode,

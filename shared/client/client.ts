@@ -7,7 +7,8 @@ import { checkJobId, type Job } from './get-job.ts'
 import type { Enqueued } from './insert-jobs.ts'
 import { OpenCalls } from './open-calls.ts'
 import { type PreparedJobs, prepareJob, prepareJobs } from './prepare-jobs.ts'
-import { readJob, storeInOwn, storeInTransaction } from './store-jobs.ts'
+import type { Retried } from './retry-job.ts'
+import { readJob, retryInOwn, storeInOwn, storeInTransaction } from './store-jobs.ts'
 
 /** What an application enqueues with. */
 export interface TaskQClient {
@@ -46,6 +47,19 @@ export interface TaskQClient {
   /** One job as it stands, or undefined where there is none (any more). */
   getJob(id: string): Promise<Job | undefined>
 
+  /**
+   * Redrives one job that failed, crashed or was cancelled: it is pending again and due now, with its full
+   * budget and no error, result, progress or cancel. A deadline for its start that has passed is gone. Its
+   * attempts, its events and since when it waits for a first claim stay. The retry commits by itself, in no
+   * transaction of yours. It is refused, and nothing written, by an error with `field` and a `code`:
+   * `JOB_NOT_ENDED`, `JOB_SUCCEEDED`, `JOB_ARCHIVED` (a `JobArchivedError`), `JOB_UNKNOWN`, `OPTION_INVALID`
+   * (no UUID); or `LOCK_TIMEOUT`, where an open transaction holds the job or its schedule.
+   *
+   * @example
+   * const { from } = await taskq.retry(id) // 'failed'
+   */
+  retry(id: string): Promise<Retried>
+
   /** Closes the connections, after what is under way. A process that has not called it does not end. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -80,6 +94,10 @@ export function clientOn(ports: ClientPorts, settings: Settings): TaskQClient {
     checkJobId(id)
     return readJob(store, id)
   }
+  const retry = async (id: string) => {
+    checkJobId(id)
+    return retryInOwn(store, id)
+  }
   const calls = new OpenCalls('the client')
   const close = async () => {
     await calls.end()
@@ -89,6 +107,7 @@ export function clientOn(ports: ClientPorts, settings: Settings): TaskQClient {
     enqueue: calls.counted(enqueue),
     enqueueMany: calls.counted(enqueueMany),
     getJob: calls.counted(getJob),
+    retry: calls.counted(retry),
     close,
     [Symbol.asyncDispose]: close,
   }

@@ -13,13 +13,17 @@ export function permissionDenied(error: unknown): TaskQError | undefined {
   return new TaskQError('PERMISSION_DENIED', `${said}: ${next}`, { cause: error })
 }
 
-/** An error of the database's as one that says what the caller can do; others stay as they are. */
-export function callersError(error: unknown): unknown {
+/**
+ * An error of the database's as one that says what the caller can do; others stay as they are.
+ *
+ * @param waitedFor - What another transaction does that a lock was not had in time for.
+ */
+export function callersError(error: unknown, waitedFor = 'holds the same idempotency key'): unknown {
   if (error instanceof TaskQError) return error
   const code = codeOf(error)
   const cause = { cause: error }
   if (code === '55P03') {
-    return new TaskQError('LOCK_TIMEOUT', 'another open transaction holds the same idempotency key', cause)
+    return new TaskQError('LOCK_TIMEOUT', `another open transaction ${waitedFor}`, cause)
   }
   if (code !== undefined && unmigrated.includes(code)) {
     return new TaskQError(

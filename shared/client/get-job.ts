@@ -64,7 +64,7 @@ export const selectJob = statement(
 const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 /** Refuses what is no job's id before the database would, inside the caller's transaction. */
-export function checkJobId(id: unknown): void {
+export function checkJobId(id: unknown, field = 'id'): void {
   if (typeof id === 'string' && uuidPattern.test(id)) return
-  throw new InvalidInputError('OPTION_INVALID', 'id', 'is no UUID')
+  throw new InvalidInputError('OPTION_INVALID', field, 'is no UUID')
 }

@@ -1,13 +1,13 @@
-import { TaskQError, WrongTargetError } from '../core/errors.ts'
-import { roleName } from '../core/names.ts'
+import { TaskQError } from '../core/errors.ts'
 import type { Settings } from '../core/read-settings.ts'
-import { type BatchOpening, type Connection, type Queryable, runOn } from '../sql/connection.ts'
-import { classify, clientTimeoutCode, codeOf } from '../sql/failures.ts'
+import { type Queryable, type Runner, runOn } from '../sql/connection.ts'
 import { allOrNothing } from './caller-transaction.ts'
 import type { Connections } from './connections.ts'
 import { callersError } from './failures.ts'
 import { type Job, selectJob } from './get-job.ts'
 import { type Enqueued, insertArgs, insertJobs, type JobsToStore, readAnswer } from './insert-jobs.ts'
+import { inOwnTransaction, twiceAtMost } from './own-transaction.ts'
+import { type Retried, readRetry, retryJob } from './retry-job.ts'
 
 export interface StorePorts {
   readonly connections: Connections
@@ -19,16 +19,18 @@ type Insert = (args: ReturnType<typeof insertArgs>) => Promise<Parameters<typeof
 /** How often a job may vanish between two statements before it is no coincidence. */
 const triesMax = 5
 
-/** The bounds of a transaction of ours over several chunks; a single statement needs none. */
-const chunkTimeoutMs = 10_000
-const transactionTimeoutMs = 60_000
-
-/** Stores jobs in a transaction of ours: one statement where nothing can split, else all chunks in one. */
+/**
+ * Stores jobs in a transaction of ours: one statement where nothing can split, else all chunks in one. It is
+ * safe to repeat, because the ids are ours: what was stored before the reply was lost is answered as created.
+ */
 export async function storeInOwn(ports: StorePorts, chunks: readonly JobsToStore[]): Promise<Enqueued[]> {
   const [only] = chunks
   if (only === undefined) return []
-  if (chunks.length > 1 || canSplit(only))
-    return twiceAtMost(() => ports.connections.use(c => inOneTransaction(ports, c, chunks)))
+  if (chunks.length > 1 || canSplit(only)) {
+    const storeAll = (transaction: Runner) =>
+      storeChunks(args => transaction.run(insertJobs, args), chunks, ports.settings)
+    return twiceAtMost(() => ports.connections.use(c => inOwnTransaction(c, ports.settings, storeAll)))
+  }
   return twiceAtMost(() =>
     ports.connections.lone(runner => storeChunk(args => runner.run(insertJobs, args), only, ports.settings)),
   )
@@ -57,6 +59,19 @@ export async function readJob(ports: StorePorts, id: string): Promise<Job | unde
   return row as Job | undefined
 }
 
+/** Redrives one job in a transaction of ours, which waits for a tick of its schedule as long as one takes. */
+export async function retryInOwn({ connections, settings }: StorePorts, id: string): Promise<Retried> {
+  let tries = 0
+  const retryOnce = async (transaction: Runner) => {
+    const [row] = await transaction.run(retryJob, { id })
+    return readRetry(row, id, { isRepeated: tries > 1 })
+  }
+  return twiceAtMost(() => {
+    tries++
+    return connections.use(c => inOwnTransaction(c, settings, retryOnce, settings.cronTickTimeoutMs))
+  }, 'holds the job or its schedule')
+}
+
 /** Whether some of the jobs could be stored and another be refused: two payloads for one key. */
 const canSplit = (jobs: JobsToStore) => jobs.keys.length > 1
 
@@ -72,55 +87,4 @@ async function storeChunks(insert: Insert, chunks: readonly JobsToStore[], setti
   const enqueued: Enqueued[] = []
   for (const jobs of chunks) enqueued.push(...(await storeChunk(insert, jobs, settings)))
   return enqueued
-}
-
-async function inOneTransaction(
-  { settings }: StorePorts,
-  connection: Connection,
-  chunks: readonly JobsToStore[],
-): Promise<Enqueued[]> {
-  try {
-    const opened = await connection.openBatch(opening(settings))
-    if (opened === 'wrong_target') throw new WrongTargetError(settings.schemaName)
-    const enqueued = await storeChunks(args => connection.run(insertJobs, args), chunks, settings)
-    await connection.commit()
-    return enqueued
-  } catch (error) {
-    await connection.rollback()
-    throw error
-  }
-}
-
-function opening(settings: Settings): BatchOpening {
-  const { batchLockTimeoutMs, installationId, environment } = settings
-  return {
-    lock: null,
-    statementTimeoutMs: chunkTimeoutMs,
-    lockTimeoutMs: batchLockTimeoutMs,
-    idleTimeoutMs: chunkTimeoutMs,
-    transactionTimeoutMs,
-    role: roleName(settings, 'client'),
-    target: { installationId, environment },
-  }
-}
-
-/**
- * Does some work, once more where its connection was lost: a socket that died while the process was frozen
- * says so only now. It is safe to repeat, because the ids are ours: what was stored before the reply was lost
- * is answered as created.
- */
-async function twiceAtMost<T>(work: () => Promise<T>): Promise<T> {
-  try {
-    return await work().catch(error => {
-      if (!isLost(error)) throw error
-      return work()
-    })
-  } catch (error) {
-    throw callersError(error)
-  }
-}
-
-function isLost(error: unknown): boolean {
-  if (error instanceof TaskQError) return false
-  return classify(error) === 'lost' || codeOf(error) === clientTimeoutCode
 }

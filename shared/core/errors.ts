@@ -7,6 +7,10 @@ export const errorCodes = [
   'FUNCTION_FAILED',
   'IDEMPOTENCY_CONFLICT',
   'INTERNAL',
+  'JOB_ARCHIVED',
+  'JOB_NOT_ENDED',
+  'JOB_SUCCEEDED',
+  'JOB_UNKNOWN',
   'LOCK_TIMEOUT',
   'MIGRATION_FAILED',
   'MIGRATION_LOCKED',
@@ -71,6 +75,16 @@ export class IdempotencyConflictError extends TaskQError {
       },
     )
     this.existingId = existingId
+  }
+}
+
+/** The job is in the archive: what is there stays over. */
+export class JobArchivedError extends TaskQError {
+  readonly id: string
+
+  constructor(id: string, field = 'id') {
+    super('JOB_ARCHIVED', `${field}: job ${id} is archived, and stays over: enqueue it anew`, { field })
+    this.id = id
   }
 }
 

@@ -2,6 +2,7 @@ import type { Verb } from '../verb.ts'
 import { drainVerb } from './drain.ts'
 import { enqueueVerb } from './enqueue.ts'
 import { functionsVerbs } from './functions.ts'
+import { jobsVerbs } from './jobs.ts'
 import { migrateVerb } from './migrate.ts'
 import { quarantineVerbs } from './quarantine.ts'
 import { runVerb } from './run.ts'
@@ -17,6 +18,7 @@ export const verbs: readonly Verb[] = [
   runVerb,
   drainVerb,
   enqueueVerb,
+  ...jobsVerbs,
   statusVerb,
   ...functionsVerbs,
   ...quarantineVerbs,

@@ -1,33 +1,45 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createClient } from '../../../functions/entry/client.ts'
 import { runWorker } from '../../../functions/entry/worker.ts'
+import { retryJobAudited } from '../../../shared/client/retry-job.ts'
 import { type DatabaseRole, databaseRoles } from '../../../shared/core/names.ts'
 import { codeOf } from '../../../shared/sql/failures.ts'
 import type { Sweep } from '../../../shared/sweeper/define.ts'
-import { readFunctions, readQueues, readWorkers } from '../../../shared/sweeper/status/statements.ts'
+import {
+  readFunctions,
+  readQueues,
+  readSchedules,
+  readWorkers,
+} from '../../../shared/sweeper/status/statements.ts'
 import { sweeps } from '../../../shared/sweeps/index.ts'
 import { useDatabase } from '../../support/database.ts'
 import { clearDue, insertDueOfEach } from '../../support/due-rows.ts'
-import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
+import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../../support/jobs.ts'
 import { type Login, makeLogin } from '../../support/logins.ts'
+import { addSchedule, fireOnce, midnight } from '../../support/schedules.ts'
 import { settingsWith, sweepOnce } from '../../support/sweeping.ts'
 import { anything } from '../../support/working.ts'
 
 /** What each role may do, by table: all of it, in the words of the catalog. */
 const table: Readonly<Record<Exclude<DatabaseRole, 'reader'>, string>> = {
-  client: 'actors insert select, installation select, jobs insert select',
+  client: `actors insert select, installation select, job_events insert select, jobs insert select update,
+    jobs_archive select, operator_audit insert, schedule_decisions insert select,
+    schedule_occurrences insert select, schedule_revisions insert select, schedules insert select update`,
   worker: `actors select, installation select, job_attempts insert select, job_events insert select,
-    jobs select update, queues insert select update, sweep_quarantine select, sweep_state select,
-    workers delete insert select update`,
+    jobs select update, queues insert select update, schedules select, sweep_quarantine select,
+    sweep_state select, workers delete insert select update`,
   maintenance: `actors select, batches select update, installation select, job_attempts insert select,
-    job_events insert select, jobs insert select update, operator_audit insert, queues select,
+    job_events insert select, jobs insert select update, jobs_archive select, operator_audit insert,
+    queues select,
     rate_limit_buckets delete select update, rate_limit_window_entries delete select update,
-    reservation_slots delete select update, sweep_quarantine delete insert select update,
+    reservation_slots delete select update, schedule_decisions insert select,
+    schedule_occurrences insert select, schedule_revisions insert select, schedules insert select update,
+    sweep_quarantine delete insert select update,
     sweep_state insert select update, workers delete select update`,
 }
-const everyTable = `actors batches installation job_attempts job_events jobs operator_audit queues
-  rate_limit_buckets rate_limit_window_entries reservation_slots schema_migrations sweep_quarantine
-  sweep_state workers`
+const everyTable = `actors batches installation job_attempts job_events jobs jobs_archive operator_audit
+  queues rate_limit_buckets rate_limit_window_entries reservation_slots schedule_decisions
+  schedule_occurrences schedule_revisions schedules schema_migrations sweep_quarantine sweep_state workers`
 
 const database = useDatabase()
 const logins = new Map<DatabaseRole, Login>()
@@ -82,7 +94,10 @@ const counters: Readonly<Record<string, readonly DatabaseRole[]>> = {
   stale_workers: ['maintenance', 'worker', 'reader'],
 }
 
-/** A function enqueues the finalizer of a batch, and so may enqueue whatever has an actor's row. */
+/**
+ * A function enqueues the finalizer of a batch, and so may enqueue whatever has an actor's row. An operator
+ * redrives in its role.
+ */
 const enqueuers: readonly DatabaseRole[] = ['client', 'maintenance']
 
 /** The ways through the product, each with the roles that may go it; every other one is refused. */
@@ -110,12 +125,35 @@ const paths: Record<
       return enqueueing(login, one => one.getJob(id))
     },
   },
+  'redrives a job of a schedule': {
+    open: enqueuers,
+    go: async login => {
+      const id = await failedJob()
+      return enqueueing(login, one => one.retry(id))
+    },
+  },
+  'redrives a job with an audit': {
+    open: enqueuers,
+    go: async login => {
+      const args = { id: await failedJob(), principal: 'ada@laptop', reason: null }
+      return (await login.connect()).run(retryJobAudited, args)
+    },
+  },
+  'fires schedules': {
+    open: ['maintenance'],
+    go: async login => {
+      await database().rows('truncate taskq.schedules')
+      await addSchedule(database(), { next_fire_at: midnight(0) })
+      const fired = await fireOnce(database(), { ports: { connect: () => login.connect() } })
+      expect(fired).toMatchObject({ byDisposition: { fired: 1 } })
+    },
+  },
   'claims, beats, settles, promotes and reclaims': { open: ['worker'], go: working },
   'reads the status': {
     open: ['reader', 'maintenance', 'worker'],
     go: async login => {
       const connection = await login.connect()
-      for (const statement of [readFunctions, readQueues, readWorkers])
+      for (const statement of [readFunctions, readQueues, readSchedules, readWorkers])
         await connection.run<unknown, { max: number }>(statement, { max: 10 })
     },
   },
@@ -128,6 +166,12 @@ const paths: Record<
       ],
     ]),
   ),
+}
+
+async function failedJob(): Promise<string> {
+  const schedule = await addSchedule(database())
+  const [id = ''] = await insertJobs(database(), { ...endedJob('failed'), schedule_id: `'${schedule}'` })
+  return id
 }
 
 async function enqueueing<T>(

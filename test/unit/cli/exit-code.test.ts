@@ -13,6 +13,10 @@ describe('a failure ends with the exit code of its kind', () => {
     ['FUNCTION_FAILED', 1],
     ['IDEMPOTENCY_CONFLICT', 1],
     ['INTERNAL', 1],
+    ['JOB_ARCHIVED', 1],
+    ['JOB_NOT_ENDED', 1],
+    ['JOB_SUCCEEDED', 1],
+    ['JOB_UNKNOWN', 1],
     ['LOCK_TIMEOUT', 1],
     ['MIGRATION_FAILED', 1],
     ['MIGRATION_LOCKED', 1],
@@ -34,7 +38,7 @@ describe('a failure ends with the exit code of its kind', () => {
   })
 
   test('and every code has one that somebody chose', () => {
-    expect(errorCodes).toHaveLength(23)
+    expect(errorCodes).toHaveLength(27)
   })
 })
 
