@@ -1,13 +1,24 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { type BuildOptions, build, type Metafile, type OutputFile } from 'esbuild'
+import { type BuildOptions, build, type Metafile, type OutputFile, type Plugin } from 'esbuild'
 import { bundledFunctions, bundlesFolder, openBundles } from './bundle-folders.ts'
 import { carried } from './carried.ts'
 
 const projectFolder = join(import.meta.dirname, '..')
-/** The name that the user's module has in our functions, and what stands behind it where there is none. */
+/** The name that the user's module has in our functions. */
 const definitions = 'taskq-definitions'
-const noDefinitions = './functions/runtime/no-definitions.ts'
+
+/** Puts a module that exports nothing behind that name, for whoever defines nothing. */
+const noDefinitions: Plugin = {
+  name: 'no-definitions',
+  setup(bundler) {
+    bundler.onResolve({ filter: /^taskq-definitions$/ }, ({ path }) => ({
+      path,
+      namespace: 'no-definitions',
+    }))
+    bundler.onLoad({ filter: /./, namespace: 'no-definitions' }, () => ({ contents: 'export {}' }))
+  },
+}
 
 /** What one function's bundle weighs. */
 export interface Bundle {
@@ -50,6 +61,7 @@ function entryOf(name: string): string {
 }
 
 function optionsOf(name: string): BuildOptions {
+  const { plugins, ...rest } = carried()
   return {
     absWorkingDir: projectFolder,
     entryPoints: { index: entryOf(name) },
@@ -66,8 +78,8 @@ function optionsOf(name: string): BuildOptions {
     // An error's class is part of what it says.
     keepNames: true,
     legalComments: 'none',
-    ...carried(),
-    ...(isOpen(name) ? { external: [definitions] } : { alias: { [definitions]: noDefinitions } }),
+    ...rest,
+    ...(isOpen(name) ? { plugins, external: [definitions] } : { plugins: [...plugins, noDefinitions] }),
     logLevel: 'warning',
   }
 }

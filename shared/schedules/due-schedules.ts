@@ -73,3 +73,16 @@ export const readDue = statement(
 )
 
 export type DueSchedule = NonNullable<(typeof readDue)['_row']>
+
+/** The zones of the next schedules that fall due within a minute. */
+export const readZonesAhead = statement(
+  'zones-ahead',
+  { timezone: text, nowMs: float8 },
+  sql`select distinct ahead.timezone, extract(epoch from statement_timestamp())::float8 * 1000 as "nowMs"
+  from (
+    select s.timezone from ${schema}.schedules s
+    where s.enabled and s.tick_at <= statement_timestamp() + interval '1 minute'
+    order by s.tick_at, s.id
+    limit 1000
+  ) as ahead`,
+)

@@ -1,6 +1,6 @@
-import { arg, schema, sql, statement } from '../sql/statement.ts'
-import { bool, int4, jsonb, type PgType, text, uuid } from '../sql/types.ts'
-import { pendingRoom } from './room.ts'
+import { schema, sql, statement } from '../sql/statement.ts'
+import { bool, int4, type PgType, text, uuid } from '../sql/types.ts'
+import { judged } from './judge.ts'
 
 /** One schedule as a tick has planned it: the fence, what it fires, and where its cursor goes. */
 export interface PlannedFire {
@@ -36,102 +36,6 @@ export interface PlannedInstant {
  * was edited, fired, paused or locked meanwhile. `unknown_actor`: nothing was done.
  */
 export type FireOutcome = 'fired' | 'skipped_open' | 'moved' | 'deferred' | 'busy' | 'stale' | 'unknown_actor'
-
-const given = sql`
-  given as materialized (
-    select g.* from jsonb_to_recordset(${arg('planned', jsonb)}) as g (
-      id uuid, revision int, cursor text, next timestamptz, missed bigint,
-      "missedFrom" timestamptz, "missedTo" timestamptz, fires jsonb)
-  )`
-
-/**
- * The schedules that still stand as they were planned, locked. One that somebody else has locked is left to
- * him: a tick waits for nobody.
- */
-const held = sql`
-  held as materialized (
-    select s.id, s.name, s.actor, s.shape, s.on_open, s.payload, s.revision, s.next_fire_at,
-      g.next, g.missed, g."missedFrom" as missed_from, g."missedTo" as missed_to, g.fires,
-      a.actor is not null as is_known, coalesce(s.queue, a.queue) as queue,
-      a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter,
-      a.max_pending, a.singleton
-    from given g
-    join ${schema}.schedules s on s.id = g.id
-    left join ${schema}.actors a on a.actor = s.actor
-    where s.id = any (array(select id from given))
-      and s.revision = g.revision and s.next_fire_at = g.cursor::timestamptz and s.enabled
-    order by s.id
-    for no key update of s skip locked
-  ),
-  asked as materialized (
-    select h.id as schedule_id, h.actor, f.ordinal, f.job, f.due, f.at, f.shifted, f.payload
-    from held h
-    cross join lateral jsonb_to_recordset(h.fires) as f (
-      ordinal int, job uuid, due timestamptz, at timestamptz, shifted bool, payload jsonb)
-  )`
-
-/**
- * Their open instances, and those of them that could be locked. One that ended or was locked between the two
- * makes the schedule busy: whether it is open is then known to nobody, and the next tick asks again.
- */
-const open = sql`
-  seen as materialized (
-    select j.id, j.schedule_id
-    from ${schema}.jobs j
-    where j.schedule_id = any (array(select id from held where on_open <> 'add' and fires <> '[]'))
-      and j.schedule_id is not null and j.status in ('pending', 'scheduled', 'running')
-  ),
-  locked as materialized (
-    select j.id, j.schedule_id, j.actor, j.status, j.unclaimed_since
-    from ${schema}.jobs j
-    where j.id = any (array(
-        select seen.id from seen join held on held.id = seen.schedule_id where held.on_open = 'supersede'))
-      and j.status in ('pending', 'scheduled', 'running')
-    order by j.id
-    for no key update skip locked
-  ),
-  verdict as materialized (
-    select h.*, l.since,
-      case
-        when h.fires = '[]' then 'moved'
-        when not h.is_known then 'unknown_actor'
-        when h.on_open = 'supersede' and coalesce(s.jobs, 0) > coalesce(l.jobs, 0) then 'busy'
-        when h.on_open = 'skip' and s.jobs > 0 then 'skipped_open'
-        else 'fires'
-      end as verdict
-    from held h
-    left join (select schedule_id, count(*) as jobs from seen group by schedule_id) as s
-      on s.schedule_id = h.id
-    left join (
-      -- Only what nobody has ever claimed hands its age on.
-      select schedule_id, count(*) as jobs, min(unclaimed_since) filter (where status <> 'running') as since
-      from locked group by schedule_id
-    ) as l on l.schedule_id = h.id
-  )`
-
-/** Each instant by its place among those of its actor, and whether there is room for it. */
-const placed = sql`
-  room as materialized (
-    select v.actor, ${pendingRoom} as places
-    from (
-      select v.actor, min(v.max_pending) as max_pending, bool_or(v.singleton) as singleton,
-        array_agg(distinct v.queue) as queues
-      from verdict v
-      where v.verdict = 'fires' and (v.max_pending is not null or v.singleton)
-      group by v.actor
-    ) as v
-  ),
-  placed as materialized (
-    select p.*, coalesce(p.place <= room.places, true) as fits
-    from (
-      select a.*, v.shape, v.revision,
-        row_number() over (partition by a.actor order by a.at, a.schedule_id, a.ordinal) as place
-      from asked a
-      join verdict v on v.id = a.schedule_id
-      where v.verdict = 'fires'
-    ) as p
-    left join room on room.actor = p.actor
-  )`
 
 /** The instants that were decided here and nowhere before: of the others another tick has made the job. */
 const taken = sql`
@@ -174,7 +78,8 @@ const stored = sql`
         || case when p.shifted then jsonb_build_object('shifted', true) else '{}' end
     from stamp, placed p
     join verdict v on v.id = p.schedule_id
-    where p.job in (select job_id from taken)
+    -- In brackets it stays one look-up a row; a join would be planned for few rows, and loop.
+    where (p.job in (select job_id from taken)) is true
     order by p.at, p.job
     returning id, schedule_id
   )`
@@ -244,19 +149,19 @@ const moved = sql`
       retry_not_before = case when m.undecided_at is not null then stamp.now + interval '15 seconds' end,
       deferred_since = case when m.undecided_at is not null then coalesce(s.deferred_since, stamp.now) end
     from stamp, summed m
-    where s.id = m.id and s.id = any (array(select id from summed))
-    returning s.id, s.next_fire_at as cursor_to
+    where s.id = m.id
+    returning m.id, m.revision, m.next_fire_at as cursor_from, s.next_fire_at as cursor_to,
+      m.fired, m.skipped, m.missed, m.missed_from, m.missed_to, m.superseded
   ),
   decided as (
     insert into ${schema}.schedule_decisions (
       schedule_id, revision, decided_at, cursor_from, cursor_to, action,
       fired, skipped, missed, missed_from, missed_to, superseded)
-    select m.id, m.revision, stamp.now, m.next_fire_at, c.cursor_to, 'fire',
+    select m.id, m.revision, stamp.now, m.cursor_from, m.cursor_to, 'fire',
       m.fired, m.skipped, m.missed, m.missed_from, m.missed_to, m.superseded
-    from stamp, summed m
-    join moved c on c.id = m.id
-    where c.cursor_to is distinct from m.next_fire_at
-    order by m.next_fire_at, m.id
+    from stamp, moved m
+    where m.cursor_to is distinct from m.cursor_from
+    order by m.cursor_from, m.id
   )`
 
 /**
@@ -281,8 +186,8 @@ export const fire = statement(
     superseded: int4,
     isDeferred: bool,
   },
-  sql`with stamp as materialized (select clock_timestamp() as now),${given},${held},${open},${placed},
-  ${taken},${stored},${superseded},${summed},${moved}
+  sql`with stamp as materialized (select clock_timestamp() as now),
+  ${judged},${taken},${stored},${superseded},${summed},${moved}
   select g.id, v.actor,
     case
       when v.id is null then 'stale'

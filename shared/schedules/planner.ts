@@ -40,7 +40,8 @@ export interface Plan {
  *     latest   missed ……… missed  fires
  *     skip     missed ……… missed  fires if it is on time, else it is missed, too
  *
- * The newest is on time while it is no later than the tolerance, and while its successor is not due.
+ * The newest is on time while it is no later than the tolerance: its successor, of which it would be late
+ * as well, is not due, or it would be the newest itself.
  *
  * @example
  * plan({ recurrence, cursorMs: monday, missed: 'latest' }, { asOfMs: thursday, … })
@@ -51,13 +52,12 @@ export function plan({ recurrence, cursorMs, missed }: Owing, bounds: PlanBounds
   const newest = recurrence.newest(cursorMs, asOfMs)
   if (newest === undefined) return nothingDue(recurrence, cursorMs, asOfMs)
   if (missed === 'all') return oldestFirst(recurrence, cursorMs, asOfMs, catchUpMax)
-  const next = recurrence.next(newest.atMs)
-  const graceMs = Math.min(latenessToleranceMs, next === undefined ? Infinity : next.atMs - newest.atMs)
-  const fires = missed === 'latest' || asOfMs - newest.atMs <= graceMs ? [newest] : []
+  const isOnTime = asOfMs - newest.atMs <= latenessToleranceMs
+  const fires = missed === 'latest' || isOnTime ? [newest] : []
   return {
     fires,
     ...leftBehind(recurrence, cursorMs, fires.length === 0 ? newest.atMs : newest.atMs - 1),
-    cursorToMs: next?.atMs ?? null,
+    cursorToMs: recurrence.next(newest.atMs)?.atMs ?? null,
   }
 }
 

@@ -2,7 +2,6 @@ import { jobIds } from '../client/job-id.ts'
 import type { Settings } from '../core/read-settings.ts'
 import { classify, isOfOneRow } from '../sql/failures.ts'
 import { askAgainMs, open } from '../sweeper/batch.ts'
-import type { BatchRow, Tally } from '../sweeper/define.ts'
 import type { Drained, DrainPlan, SelfDraining } from '../sweeper/drain.ts'
 import { revive, type Session } from '../sweeper/session.ts'
 import type { Totals } from '../sweeper/totals.ts'
@@ -13,6 +12,8 @@ import { type Fired, fire, type PlannedFire } from './fire.ts'
 import { makePayloads, type Planned } from './make-payloads.ts'
 import type { FiringDefinitions } from './payload-factory.ts'
 import { planSchedule, troubleOf } from './plan-schedule.ts'
+import { prepare } from './prepare.ts'
+import { isVain, tallied } from './tallied.ts'
 import { noteTrouble, type Trouble } from './trouble.ts'
 
 /** Tries of a tick that lost a deadlock or a lock wait, and looks at a schedule whose row was busy. */
@@ -31,6 +32,7 @@ export function firing(settings: Settings, definitions: FiringDefinitions | null
   return {
     ...cron,
     eligible: [eligible],
+    prepare,
     drain: (session, plan, totals) => new Ticks({ session, plan, totals, settings, definitions }).run(),
   }
 }
@@ -216,35 +218,5 @@ class Ticks {
         ? [troubleOf(fence, 'defer', 'an open instance is locked by another transaction')]
         : []
     })
-  }
-}
-
-const isVain = (outcome: Fired['outcome']) => ['busy', 'stale', 'unknown_actor', 'deferred'].includes(outcome)
-
-/** What a committed transaction adds to the run: schedules decided, and jobs by the way they went. */
-function tallied(
-  done: readonly Fired[],
-  troubles: readonly Trouble[],
-  noted: readonly { isDisabled: boolean }[],
-): BatchRow {
-  const tally: Tally[] = done.flatMap(({ actor, fired, skipped, superseded, isDeferred }) =>
-    Object.entries({ fired, skipped_open: skipped, superseded, deferred: isDeferred ? 1 : 0 }).map(
-      ([disposition, rows]) => ({ actor, disposition, rows }),
-    ),
-  )
-  const of = (kind: Trouble['kind']) => troubles.filter(trouble => trouble.kind === kind).length
-  const others = {
-    deferred: of('defer'),
-    struck: of('strike'),
-    disabled: noted.filter(n => n.isDisabled).length,
-  }
-  for (const [disposition, rows] of Object.entries(others)) tally.push({ actor: null, disposition, rows })
-  const acted = done.filter(({ outcome }) => !isVain(outcome)).length
-  return {
-    taken: done.length,
-    floor_at: null,
-    floor_id: null,
-    acted,
-    tally: tally.filter(({ rows }) => rows > 0),
   }
 }

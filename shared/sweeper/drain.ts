@@ -1,3 +1,4 @@
+import type { Connection } from '../sql/connection.ts'
 import { classify, isOfOneRow } from '../sql/failures.ts'
 import type { Statement } from '../sql/statement.ts'
 import { askAgainMs, type BatchPlan, chain, open, refuse } from './batch.ts'
@@ -28,6 +29,8 @@ export interface DrainPlan extends BatchPlan {
 export interface SelfDraining extends Routine {
   /** Counts what it would take, up to a number; nothing is locked. */
   readonly eligible: readonly Statement<{ eligible: number }, { max: number }>[]
+  /** Does what can be done before something falls due, in the second before it; it writes nothing. */
+  readonly prepare: (connection: Connection) => Promise<void>
   /** Works until nothing is due any more, or the plan says that no further batch may begin. */
   readonly drain: (session: Session, plan: DrainPlan, totals: Totals) => Promise<Drained>
 }

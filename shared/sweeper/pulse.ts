@@ -41,9 +41,14 @@ export async function untilDue(
   }
 }
 
-async function rest({ ports }: Invocation, session: Session, ms: number): Promise<void> {
-  if (ms <= keepConnectionMs) return ports.sleep(ms)
-  await session.connection.close()
-  await ports.sleep(ms)
-  session.connection = await session.connect()
+/** Sleeps; the connection is there again a second before the end, so that what falls due then meets it. */
+async function rest({ sweep, ports }: Invocation, session: Session, ms: number): Promise<void> {
+  const endsMs = ports.nowMs() + ms
+  if (ms > keepConnectionMs) {
+    await session.connection.close()
+    await ports.sleep(ms - keepConnectionMs)
+    session.connection = await session.connect()
+  }
+  if ('prepare' in sweep) await sweep.prepare(session.connection)
+  await ports.sleep(Math.max(0, endsMs - ports.nowMs()))
 }

@@ -1,2 +1,0 @@
-/** What stands for the definitions of whoever deploys none: it exports nothing. */
-export {}
