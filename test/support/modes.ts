@@ -62,7 +62,7 @@ export const modes: readonly Mode[] = [
   {
     name: 'pgbouncer',
     // And what it alone can show: the mistakes that it punishes.
-    folders: [...connecting, 'test/integration/worker', 'test/pooler'],
+    folders: [...connecting, 'test/integration/worker', 'test/integration/schedules', 'test/pooler'],
     plans: false,
     needs: { package: 'pgbouncer', file: pgbouncerProgram },
     exceptions: {

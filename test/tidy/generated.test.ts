@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { cron } from '../../shared/schedules/cron.ts'
 import { vitalSigns } from '../../shared/sweeper/vital-signs.ts'
 import { camelCase, definitionOf, handwrittenFunctions, purposesIn } from './definitions.ts'
 import { renderEntry, renderIndex } from './render-code.ts'
@@ -15,7 +16,7 @@ const sweeps = await Promise.all(purposes.map(purpose => definitionOf(projectRoo
 const generated = [
   { file: 'shared/sweeps/index.ts', text: renderIndex(purposes) },
   ...sweeps.map(sweep => ({ file: `functions/${sweep.purpose}.ts`, text: renderEntry(sweep) })),
-  { file: 'docs/functions.md', text: renderFunctionsPage(sweeps, vitalSigns) },
+  { file: 'docs/functions.md', text: renderFunctionsPage([cron, ...sweeps], vitalSigns) },
   { file: 'docs/vital-signs.md', text: renderVitalSignsPage(vitalSigns) },
   { file: 'docs/settings.md', text: renderSettingsPage() },
 ]

@@ -1,6 +1,6 @@
 import { variableName } from '../../shared/core/read-settings.ts'
 import { settingsTable } from '../../shared/core/settings.ts'
-import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { Routine, Sweep } from '../../shared/sweeper/define.ts'
 import type { Scheduled } from '../../shared/sweeper/scheduled.ts'
 
 type SettingName = keyof typeof settingsTable
@@ -24,12 +24,12 @@ function settingOf(name: SettingName): string {
 const everyOf = ({ cadenceMinutes }: Scheduled) =>
   cadenceMinutes === 1 ? 'minute' : `${cadenceMinutes} minutes`
 
-function cadenceOf(sweep: Sweep): string {
-  const [every, { pulse }] = [everyOf(sweep), sweep]
+function cadenceOf(routine: Routine): string {
+  const [every, { pulse }] = [everyOf(routine), routine]
   return pulse === null ? every : `${every}, pulsing`
 }
 
-function stayOf({ pulse, drains }: Sweep): string {
+function stayOf({ pulse, drains }: Routine): string {
   if (!drains) return 'It takes one batch of each of its tables and leaves.'
   if (pulse === null) return 'It drains and leaves.'
   const stays = `Once it has drained, it stays while it knows of something due inside`
@@ -37,10 +37,18 @@ function stayOf({ pulse, drains }: Sweep): string {
   return `${stays} \`${variableName('invocationWindow')}\`${looks}.`
 }
 
-const failingRow = ({ head }: Sweep) =>
-  head === null ? 'ends the run, which fails with its error' : 'is set aside, and the others go on'
+/** What fires schedules is no sweep: its rows are schedules, each with a count of its own failures. */
+function failingRow(routine: Routine | Sweep): string {
+  if (!('arms' in routine)) return 'is struck, and the others fire'
+  return routine.head === null
+    ? 'ends the run, which fails with its error'
+    : 'is set aside, and the others go on'
+}
 
-function sectionOf(sweep: Sweep): string {
+const indexesOf = (routine: Routine | Sweep) =>
+  'arms' in routine ? routine.arms.map(({ index }) => index) : ['schedules_due']
+
+function sectionOf(sweep: Routine | Sweep): string {
   const moves = sweep.moves.map(([from, to]) => `\`${from}\` → \`${to}\``)
   return `## ${sweep.purpose}
 
@@ -49,7 +57,9 @@ ${sweep.why.replaceAll(/\s+/g, ' ')}
 ${stayOf(sweep)}
 
 - Moves: ${moves.length === 0 ? 'none' : moves.join(', ')}
-- Window's index: ${sweep.arms.map(({ index }) => `\`${index}\``).join(', ')}
+- Window's index: ${indexesOf(sweep)
+    .map(index => `\`${index}\``)
+    .join(', ')}
 - Lock: \`taskq:${sweep.purpose}:{schema}\`
 - A row that fails by itself: ${failingRow(sweep)}
 - By hand: \`taskq run ${sweep.purpose}\`
@@ -57,7 +67,7 @@ ${stayOf(sweep)}
 }
 
 /** The page of all scheduled functions, docs/functions.md. */
-export function renderFunctionsPage(sweeps: readonly Sweep[], watched: Scheduled): string {
+export function renderFunctionsPage(sweeps: readonly (Routine | Sweep)[], watched: Scheduled): string {
   const head = [
     'function',
     'what it does',
@@ -78,7 +88,7 @@ export function renderFunctionsPage(sweeps: readonly Sweep[], watched: Scheduled
   ])
   const none = head.slice(3).map(() => '–')
   const watcher = [`[\`${watched.purpose}\`](vital-signs.md)`, watched.title, everyOf(watched), ...none]
-  return `${mark('shared/sweeps/*.ts')}
+  return `${mark('shared/sweeps/*.ts and shared/schedules/cron.ts')}
 
 # Functions
 
