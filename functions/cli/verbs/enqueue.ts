@@ -1,9 +1,9 @@
-import { readFile } from 'node:fs/promises'
 import type { EnqueueManyOptions, EnqueueOptions } from '../../../shared/client/enqueue-options.ts'
 import type { Duration } from '../../../shared/core/durations.ts'
 import { InvalidInputError, isTaskQError } from '../../../shared/core/errors.ts'
 import { createClient, type TaskQClient } from '../../entry/client.ts'
 import type { Answer } from '../answer.ts'
+import { nameOfPayload, parseJson, payloadFlag, readPayload, readStdin } from '../payload-argument.ts'
 import type { Call, Verb } from '../verb.ts'
 
 export const enqueueVerb: Verb = {
@@ -11,7 +11,7 @@ export const enqueueVerb: Verb = {
   summary: 'stores a job, or with --many one job for each line of stdin, all or none',
   words: ['ACTOR'],
   flags: {
-    payload: { value: 'JSON|@FILE|-', doc: 'the payload, the file that holds it, or - for stdin' },
+    payload: payloadFlag,
     many: { doc: 'read one JSON payload a line from stdin, at least one' },
     queue: { value: 'NAME', doc: "another queue than the actor's" },
     delay: { value: 'DURATION', doc: 'due after so long: 250ms, 90s, 5m, 7d' },
@@ -52,7 +52,7 @@ async function enqueueMany(call: Call): Promise<Answer> {
   }
   const lines = (await readStdin()).split('\n')
   const payloads = lines.flatMap((line, index) =>
-    line.trim() === '' ? [] : [parse(line, `line ${index + 1}`)],
+    line.trim() === '' ? [] : [parseJson(line, `line ${index + 1}`)],
   )
   if (payloads.length === 0) {
     throw new InvalidInputError('USAGE', '--many', 'stdin holds no line: there is nothing to enqueue')
@@ -86,46 +86,6 @@ function sharedOptions(call: Call) {
   }
 }
 
-async function readPayload(given: string | undefined): Promise<unknown> {
-  if (given === undefined) {
-    throw new InvalidInputError('USAGE', '--payload', 'is missing: JSON, @FILE, or - for stdin')
-  }
-  if (given === '-') return parse(await readStdin(), '--payload')
-  if (!given.startsWith('@')) return parse(given, '--payload')
-  const file = given.slice(1)
-  const text = await readFile(file, 'utf8').catch(cause => {
-    throw new InvalidInputError('USAGE', '--payload', `${file} cannot be read`, { cause })
-  })
-  return parse(text, '--payload')
-}
-
-async function readStdin(): Promise<string> {
-  process.stdin.setEncoding('utf8')
-  return (await process.stdin.toArray()).join('')
-}
-
-function parse(text: string, field: string): unknown {
-  let unsafe: string | undefined
-  try {
-    // JavaScript would store another number than the one that was written, and say nothing.
-    const payload = JSON.parse(text.replace(/^\uFEFF/, ''), (_key, value, context?: { source?: string }) => {
-      const isWhole = /^-?\d+$/.test(context?.source ?? '')
-      if (typeof value !== 'number' || (Number.isFinite(value) && !isWhole)) return value
-      if (!Number.isSafeInteger(value)) unsafe ??= context?.source ?? String(value)
-      return value
-    })
-    if (unsafe === undefined) return payload
-  } catch (cause) {
-    // The parser's own message would quote the payload.
-    throw new InvalidInputError('PAYLOAD_INVALID', field, 'is not JSON', { cause })
-  }
-  throw new InvalidInputError(
-    'PAYLOAD_INVALID',
-    field,
-    'holds a number too large to keep: write it as a text',
-  )
-}
-
 const flagOfOption: Readonly<Record<string, string>> = {
   actor: 'ACTOR',
   queue: '--queue',
@@ -140,10 +100,4 @@ function asFlag(error: unknown): unknown {
   const flag = flagOfOption[error.field] ?? nameOfPayload(error.field)
   const reason = error.message.replace(`${error.field}: `, '')
   return flag === error.field ? error : new InvalidInputError(error.code, flag, reason, { cause: error })
-}
-
-/** `payload.a` is `--payload.a`; `payloads[2].a` is `payload 3.a`, the third that stdin held. */
-function nameOfPayload(field: string): string {
-  if (/^payload\b/.test(field)) return `--${field}`
-  return field.replace(/^payloads\[(\d+)\]/, (_, index: string) => `payload ${Number(index) + 1}`)
 }

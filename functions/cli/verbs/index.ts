@@ -6,6 +6,7 @@ import { jobsVerbs } from './jobs.ts'
 import { migrateVerb } from './migrate.ts'
 import { quarantineVerbs } from './quarantine.ts'
 import { runVerb } from './run.ts'
+import { schedulesVerbs } from './schedules.ts'
 import { statusVerb } from './status.ts'
 import { syncVerb } from './sync.ts'
 import { verbsOfClone } from './verbs-of-clone.ts'
@@ -20,6 +21,7 @@ export const verbs: readonly Verb[] = [
   enqueueVerb,
   ...jobsVerbs,
   statusVerb,
+  ...schedulesVerbs,
   ...functionsVerbs,
   ...quarantineVerbs,
 ]

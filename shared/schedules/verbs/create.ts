@@ -55,19 +55,19 @@ export async function createSchedule(
   { reason }: Reasoned = {},
 ): Promise<ScheduleChanged> {
   const fields = requireAll(fieldsOf(options))
-  recurrenceOf(fields)
+  const recurrence = recurrenceOf(fields)
   checkFactory(fields.payloadFactory, definitions)
   const { name } = fields
   return transact(async transaction => {
     const { held, nowMs } = await lock(transaction, name)
     if (held !== undefined && !held.isRetired) throw existing()
     const ports = { nowMs, payloadBytesMax: settings.payloadMaxBytes, standing: null }
+    if (recurrence.next(nowMs - 1) === undefined) {
+      throw new InvalidInputError('OPTION_INVALID', endingField(options), 'leaves no instant from now on')
+    }
     const definition = await definitionOf(withSchema(fields, definitions), ports)
     const id = held?.id ?? randomUUID()
     const nextMs = firstFrom(id, definition, nowMs)
-    if (nextMs === null) {
-      throw new InvalidInputError('OPTION_INVALID', endingField(options), 'leaves no instant from now on')
-    }
     await requireActor(transaction, fields.actor)
     const note = `${held === undefined ? 'created' : 'created anew'}: the first instant is ${words(nextMs)}`
     const how = {
@@ -118,7 +118,8 @@ export async function requireActor(transaction: Runner, actor: Actor | string): 
   const [name, definition] =
     typeof actor === 'string' ? [actor, null] : [actor.name, storedDefinition(actor.queue, actor.retry)]
   const [row] = await transaction.run(knowActor, { actor: name, definition })
-  if (row?.isKnown === true) return
+  // One that somebody else stored a moment ago is not seen, and known all the same.
+  if (definition !== null || row?.isKnown === true) return
   const reason = `actor "${name}" is unknown here: give its definition, or sync it first`
   throw new TaskQError('ACTOR_UNKNOWN', reason, { field: 'actor' })
 }
