@@ -15,7 +15,7 @@ export async function definitionsModule({ text }: Pick<Call, 'text'>): Promise<u
   return importModule(text('definitions') ?? (await configuredPath()))
 }
 
-/** The same, or undefined where none is named; one that is named and cannot be read is refused all the same. */
+/** The same, or undefined where none is named; one that is named and cannot be read is refused, too. */
 export async function definitionsIfAny({ text }: Pick<Call, 'text'>): Promise<unknown> {
   const path = text('definitions') ?? (await configuredPath().catch(() => undefined))
   return path === undefined ? undefined : importModule(path)

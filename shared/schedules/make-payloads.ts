@@ -18,7 +18,7 @@ export interface MakingPorts {
   readonly hasTime: () => boolean
 }
 
-/** Factories that run at once: enough that one that hangs holds nobody up, few enough for a pool of theirs. */
+/** Factories that run at once: one that hangs holds nobody up, and a pool of connections bears them. */
 const atATime = 10
 
 /**

@@ -45,7 +45,7 @@ export interface Plan {
  *
  * @example
  * plan({ recurrence, cursorMs: monday, missed: 'latest' }, { asOfMs: thursday, … })
- * // { fires: [thursday's], missed: 3, missedFromMs: monday's, missedToMs: wednesday's, cursorToMs: friday's }
+ * // { fires: [thursday's], missed: 3, missedFromMs: monday, missedToMs: wednesday, cursorToMs: friday }
  */
 export function plan({ recurrence, cursorMs, missed }: Owing, bounds: PlanBounds): Plan {
   const { asOfMs, latenessToleranceMs, catchUpMax } = bounds

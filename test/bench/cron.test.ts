@@ -60,7 +60,8 @@ async function measure(count: number) {
     const result = await run(firing(settings, null), { trigger: 'schedule', settings }, ports)
     expect(result).toMatchObject({ outcome: 'drained', pulses: 2, byDisposition: { fired: count } })
     const [row] = await database.rows<{ early: number; jobs: number }>(
-      `select count(*)::int as jobs, count(*) filter (where created_at < occurrence_due_at)::int as early from taskq.jobs`,
+      `select count(*)::int as jobs,
+         count(*) filter (where created_at < occurrence_due_at)::int as early from taskq.jobs`,
     )
     expect(row).toEqual({ jobs: count, early: 0 })
     if (count <= 1000) expect(await brokenFacts(database)).toEqual([])

@@ -190,7 +190,7 @@ test('logs are under the key, and functions have the layers, that are given', ()
   template.resourcePropertiesCountIs('AWS::Lambda::Function', { Layers: [layerArn] }, scheduled.length + 2)
 })
 
-test('a pulsing function has more time than its window, a working one more memory, the watcher less time', () => {
+test('a pulsing function has more time than its window, a working one more memory', () => {
   const sizes = scheduled.map(each => ({ kind: kindOf(each), ...sizeOf(each) }))
   const expected = { pulses: [120, 128], drains: [60, 256], fires: [120, 256], watches: [30, 256] }
   expect(new Set(sizes.map(({ kind }) => kind))).toEqual(new Set(Object.keys(expected)))

@@ -75,7 +75,8 @@ export async function brokenFacts(database: TestDatabase): Promise<string[]> {
     where o.outcome = 'fired' and not exists (select from taskq.jobs j where j.id = o.job_id)
     union all
     select 'decision ' || id || ' begins where none ended' from (
-      select id, cursor_from, lag(cursor_to) over of_schedule as before, row_number() over of_schedule as place
+      select id, cursor_from, lag(cursor_to) over of_schedule as before,
+        row_number() over of_schedule as place
       from taskq.schedule_decisions window of_schedule as (partition by schedule_id order by id)) as d
     where place > 1 and cursor_from is distinct from before
     union all
@@ -90,4 +91,18 @@ export async function brokenFacts(database: TestDatabase): Promise<string[]> {
     join lateral (select count(*) as jobs from taskq.jobs where schedule_id = s.id) as j on true
     where d.fired <> j.jobs`)
   return rows.map(({ fact }) => fact)
+}
+
+/** How a schedule stands whose cursor was yesterday's midnight: its failures, its jobs, what it owes. */
+export async function standingOf(database: TestDatabase, id: string) {
+  const [row] = await database.rows(
+    `select s.consecutive_failures as failures, s.last_fire_error as error, s.enabled, s.disabled_by,
+       s.next_fire_at = ${midnight(1)} as owed, s.retry_not_before > clock_timestamp() as waits,
+       s.deferred_since is not null as deferred,
+       (select count(*)::int from taskq.jobs j where j.schedule_id = s.id) as jobs,
+       (select count(*)::int from taskq.schedule_occurrences o
+        where o.schedule_id = s.id and outcome = 'skipped_open') as skipped
+     from taskq.schedules s where s.id = '${id}'`,
+  )
+  return row
 }

@@ -45,7 +45,7 @@ export const runVerb: Verb = {
   },
 }
 
-/** A sweep is its definition; what fires schedules needs the module that makes their payloads, if there is one. */
+/** A sweep is its definition; what fires schedules needs the module that makes payloads, if there is one. */
 async function runnableOf(routine: Routine | Sweep, call: Call): Promise<Runnable> {
   if ('arms' in routine) return routine
   return firing(call.settings, firingDefinitionsIn(await definitionsIfAny(call)))

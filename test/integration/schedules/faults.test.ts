@@ -10,7 +10,7 @@ const factories = {
   schemas: {},
 }
 
-/** Four schedules: two intents, one of them with a payload that is made, and two deliverables of 5 instants. */
+/** Two intents, one of them with a payload that is made, and two such deliverables of 5 instants. */
 async function addFour(): Promise<void> {
   await database().rows('truncate taskq.jobs, taskq.schedules, taskq.schedule_occurrences cascade')
   await database().rows('truncate taskq.schedule_decisions')
@@ -109,7 +109,8 @@ describe('cron', () => {
     }
     await fireOnce(database(), { definitions: factories, ports: { connect } })
     const left = await database().rows(
-      'select shape, count(*)::int as decided from taskq.schedule_decisions d join taskq.schedules s on s.id = d.schedule_id group by 1',
+      `select shape, count(*)::int as decided from taskq.schedule_decisions d
+       join taskq.schedules s on s.id = d.schedule_id group by 1`,
     )
     // The intents are read again, as they stand now; what was fired by another is not due any more.
     expect(left).toEqual([{ shape: 'intent', decided: 2 }])

@@ -6,7 +6,8 @@ const database = useDatabase()
 
 const jobsOf = (id: string) =>
   database().rows<{ status: string; due: string; superseded: boolean; payload: unknown }>(
-    `select status::text, occurrence_due_at::date::text as due, superseded_by is not null as superseded, payload
+    `select status::text, occurrence_due_at::date::text as due,
+       superseded_by is not null as superseded, payload
      from taskq.jobs where schedule_id = '${id}' order by occurrence_due_at, created_at`,
   )
 
@@ -18,7 +19,8 @@ describe('one tick', () => {
     expect(await jobsOf(id)).toHaveLength(1)
     const [decision] = await database().rows(
       `select action, fired, missed::int, missed_from = ${midnight(14)} as first,
-         missed_to = ${midnight(1)} as last, cursor_from = ${midnight(14)} as from, cursor_to = ${midnight(-1)} as to
+         missed_to = ${midnight(1)} as last, cursor_from = ${midnight(14)} as from,
+         cursor_to = ${midnight(-1)} as to
        from taskq.schedule_decisions where schedule_id = '${id}'`,
     )
     expect(decision).toEqual({

@@ -2,7 +2,14 @@ import { beforeEach, describe, expect, it } from 'vitest'
 import type { FiringDefinitions } from '../../../shared/schedules/payload-factory.ts'
 import { useDatabase } from '../../support/database.ts'
 import type { Columns } from '../../support/rows.ts'
-import { addSchedule, brokenFacts, deliverable, fireOnce, midnight } from '../../support/schedules.ts'
+import {
+  addSchedule,
+  brokenFacts,
+  deliverable,
+  fireOnce,
+  midnight,
+  standingOf,
+} from '../../support/schedules.ts'
 
 const database = useDatabase()
 
@@ -36,18 +43,6 @@ const definitions: FiringDefinitions = {
 const settings = { cronPayloadFactoryTimeout: 150 }
 const made = (factory: string): Columns => ({ payload: 'null', payload_factory: `'${factory}'` })
 
-const standing = async (id: string) => {
-  const [row] = await database().rows(
-    `select s.consecutive_failures as failures, s.last_fire_error as error, s.enabled, s.disabled_by,
-       s.next_fire_at = ${midnight(1)} as owed, s.retry_not_before > clock_timestamp() as waits,
-       s.deferred_since is not null as deferred,
-       (select count(*)::int from taskq.jobs j where j.schedule_id = s.id) as jobs,
-       (select count(*)::int from taskq.schedule_occurrences o
-        where o.schedule_id = s.id and outcome = 'skipped_open') as skipped
-     from taskq.schedules s where s.id = '${id}'`,
-  )
-  return row
-}
 const struck = { failures: 1, enabled: true, disabled_by: null, owed: true, waits: true, jobs: 0 }
 
 /** An actor whose queue takes no more. */
@@ -59,7 +54,7 @@ async function fullActor(): Promise<void> {
 }
 
 describe('among 200 schedules that are due', () => {
-  it('one that hangs, one that throws, one of no actor and one of a full queue hold up none of the others', async () => {
+  it('one that hangs, one that throws, one of no actor and a full queue hold up no other', async () => {
     await fullActor()
     for (let n = 0; n < 196; n++) await addSchedule(database(), n % 4 === 0 ? made('makes') : {})
     const hung = await addSchedule(database(), made('hangs'))
@@ -73,14 +68,25 @@ describe('among 200 schedules that are due', () => {
       rows: 197,
       byDisposition: { fired: 196, struck: 3, skipped_open: 1 },
     })
-    expect(await standing(hung)).toMatchObject({ ...struck, error: 'its payload factory took over 150 ms' })
-    expect(await standing(throwing)).toMatchObject({ ...struck, error: 'no topic\\x00today' })
-    expect(await standing(unknown)).toMatchObject({ ...struck, error: 'its actor is unknown here' })
-    expect(await standing(full)).toMatchObject({ failures: 0, owed: false, jobs: 0, skipped: 1 })
+    expect(await standingOf(database(), hung)).toMatchObject({
+      ...struck,
+      error: 'its payload factory took over 150 ms',
+    })
+    expect(await standingOf(database(), throwing)).toMatchObject({ ...struck, error: 'no topic\\x00today' })
+    expect(await standingOf(database(), unknown)).toMatchObject({
+      ...struck,
+      error: 'its actor is unknown here',
+    })
+    expect(await standingOf(database(), full)).toMatchObject({
+      failures: 0,
+      owed: false,
+      jobs: 0,
+      skipped: 1,
+    })
     expect(await brokenFacts(database())).toEqual([])
   })
 
-  it('ones whose rows the database refuses are struck by name, and all others fire in the same pulse', async () => {
+  it('ones whose rows the database refuses are struck by name, and all others fire', async () => {
     await database().rows(`create or replace function refuse() returns trigger language plpgsql as $$
       begin if new.payload ? 'bad' then raise exception 'no such tenant'; end if; return new; end $$`)
     await database().rows(
@@ -96,7 +102,8 @@ describe('among 200 schedules that are due', () => {
       outcome: 'drained',
       byDisposition: { fired: 57, struck: 3 },
     })
-    for (const id of bad) expect(await standing(id)).toMatchObject({ ...struck, error: 'no such tenant' })
+    for (const id of bad)
+      expect(await standingOf(database(), id)).toMatchObject({ ...struck, error: 'no such tenant' })
     expect(await brokenFacts(database())).toEqual([])
   })
 })
@@ -106,7 +113,7 @@ describe('a payload factory', () => {
     const id = await addSchedule(database(), { ...made('makes'), ...deliverable, next_fire_at: midnight(2) })
     await fireOnce(database(), { definitions, settings })
     const payloads = await database().rows(
-      `select payload ->> 'day' = to_char(occurrence_due_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as fits,
+      `select (payload ->> 'day')::timestamptz = occurrence_due_at as fits,
          payload ->> 'isLate' as late from taskq.jobs where schedule_id = '${id}'`,
     )
     expect(payloads).toEqual(Array.from({ length: 3 }, () => ({ fits: true, late: 'true' })))
@@ -119,7 +126,7 @@ describe('a payload factory', () => {
       expect(await fireOnce(database(), { definitions, settings })).toMatchObject({
         byDisposition: { struck: 1 },
       })
-      expect(await standing(id)).toMatchObject(struck)
+      expect(await standingOf(database(), id)).toMatchObject(struck)
     },
   )
 
@@ -132,7 +139,12 @@ describe('a payload factory', () => {
     const id = await addSchedule(database(), { ...made('counts'), ...deliverable, next_fire_at: midnight(4) })
     const counting = { payloadFactories: { counts: thirdFails }, schemas: {} }
     await fireOnce(database(), { definitions: counting, settings })
-    expect(await standing(id)).toMatchObject({ failures: 1, error: 'the third', jobs: 2, waits: true })
+    expect(await standingOf(database(), id)).toMatchObject({
+      failures: 1,
+      error: 'the third',
+      jobs: 2,
+      waits: true,
+    })
     const [row] = await database().rows(`select next_fire_at = ${midnight(2)} as stands from taskq.schedules`)
     expect(row).toEqual({ stands: true })
     expect(await brokenFacts(database())).toEqual([])
@@ -146,7 +158,7 @@ describe('a payload factory', () => {
       ports: { remainingMs: () => 8750 + 100 },
     })
     expect(result).toMatchObject({ byDisposition: { deferred: 1 } })
-    expect(await standing(id)).toMatchObject({
+    expect(await standingOf(database(), id)).toMatchObject({
       failures: 0,
       deferred: true,
       owed: true,
@@ -160,17 +172,22 @@ describe('a payload factory', () => {
     expect(await fireOnce(database())).toMatchObject({ byDisposition: { deferred: 1 } })
     await database().rows('update taskq.schedules set retry_not_before = null')
     await fireOnce(database(), { definitions, settings })
-    expect(await standing(id)).toMatchObject({ failures: 0, deferred: false, error: null, jobs: 1 })
+    expect(await standingOf(database(), id)).toMatchObject({
+      failures: 0,
+      deferred: false,
+      error: null,
+      jobs: 1,
+    })
   })
 })
 
 describe('strikes', () => {
-  it('disable a schedule at the threshold, by auto, with the instant still owed, and only fires forgive', async () => {
+  it('disable a schedule at the threshold, by auto, with the instant still owed', async () => {
     const id = await addSchedule(database(), made('throws'))
     const again = () => database().rows('update taskq.schedules set retry_not_before = null')
     for (const failures of [1, 2]) {
       await fireOnce(database(), { definitions, settings })
-      expect(await standing(id)).toMatchObject({ ...struck, failures })
+      expect(await standingOf(database(), id)).toMatchObject({ ...struck, failures })
       // Before its time it is not looked at.
       expect(await fireOnce(database(), { definitions, settings })).toMatchObject({ rows: 0, batches: 0 })
       await again()
@@ -178,7 +195,12 @@ describe('strikes', () => {
     expect(await fireOnce(database(), { definitions, settings })).toMatchObject({
       byDisposition: { struck: 1, disabled: 1 },
     })
-    expect(await standing(id)).toMatchObject({ failures: 3, enabled: false, disabled_by: 'auto', owed: true })
+    expect(await standingOf(database(), id)).toMatchObject({
+      failures: 3,
+      enabled: false,
+      disabled_by: 'auto',
+      owed: true,
+    })
     const [decision] = await database().rows('select action, note, fired from taskq.schedule_decisions')
     expect(decision).toEqual({ action: 'disable', note: 'no topic\\x00today', fired: 0 })
     await again()
@@ -190,7 +212,7 @@ describe('strikes', () => {
     const id = await addSchedule(database(), { on_open: `'skip'`, consecutive_failures: '2' })
     await database().rows(`insert into taskq.jobs (actor, schedule_id) values ('post', '${id}')`)
     await fireOnce(database())
-    expect(await standing(id)).toMatchObject({ failures: 2, skipped: 1, enabled: true })
+    expect(await standingOf(database(), id)).toMatchObject({ failures: 2, skipped: 1, enabled: true })
   })
 
   it('come from a recurrence that somebody wrote past every check', async () => {
@@ -198,48 +220,8 @@ describe('strikes', () => {
     const other = await addSchedule(database(), { timezone: `'Nowhere/At_All'` })
     const healthy = await addSchedule(database())
     expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1, struck: 2 } })
-    for (const each of [id, other]) expect(await standing(each)).toMatchObject(struck)
-    expect(await standing(healthy)).toMatchObject({ jobs: 1 })
-  })
-})
-
-describe('an actor that takes no more', () => {
-  it('defers a deliverable, without a strike, and what has room fires', async () => {
-    await database().rows(`insert into taskq.actors (actor, max_pending) values ('narrow', 3)`)
-    const id = await addSchedule(database(), { ...deliverable, actor: `'narrow'`, next_fire_at: midnight(4) })
-    const result = await fireOnce(database())
-    expect(result).toMatchObject({ outcome: 'drained', byDisposition: { fired: 3, deferred: 1 } })
-    expect(await standing(id)).toMatchObject({ failures: 0, jobs: 3, deferred: true, waits: true })
-    await database().rows(`update taskq.jobs set status = 'succeeded' where actor = 'narrow'`)
-    await database().rows('update taskq.schedules set retry_not_before = null')
-    await fireOnce(database())
-    expect(await standing(id)).toMatchObject({ jobs: 5, deferred: false, error: null })
-    expect(await brokenFacts(database())).toEqual([])
-  })
-
-  it('counts the jobs that the tick itself is about to store', async () => {
-    await database().rows(`insert into taskq.actors (actor, max_pending) values ('few', 3)`)
-    for (let n = 0; n < 5; n++) await addSchedule(database(), { actor: `'few'` })
-    expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 3, skipped_open: 2 } })
-  })
-
-  it('has room for what takes the place of an instance of its own', async () => {
-    await database().rows(`insert into taskq.actors (actor, max_pending, singleton) values ('one', 1, true)`)
-    const id = await addSchedule(database(), { actor: `'one'` })
-    await database().rows(`insert into taskq.jobs (actor, schedule_id) values ('one', '${id}')`)
-    expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1, superseded: 1 } })
-  })
-
-  it.each(['pending', 'scheduled', 'running'])('is a singleton with a job that is %s', async status => {
-    await database().rows(
-      `insert into taskq.actors (actor, singleton) values ('alone', true) on conflict do nothing`,
-    )
-    await database().rows(`insert into taskq.jobs (actor, status) values ('alone', '${status}')`)
-    const skipped = await addSchedule(database(), { actor: `'alone'` })
-    const deferred = await addSchedule(database(), { ...deliverable, actor: `'alone'` })
-    expect(await fireOnce(database())).toMatchObject({ byDisposition: { skipped_open: 1, deferred: 1 } })
-    expect(await standing(skipped)).toMatchObject({ failures: 0, skipped: 1, jobs: 0 })
-    expect(await standing(deferred)).toMatchObject({ failures: 0, owed: true, jobs: 0, deferred: true })
+    for (const each of [id, other]) expect(await standingOf(database(), each)).toMatchObject(struck)
+    expect(await standingOf(database(), healthy)).toMatchObject({ jobs: 1 })
   })
 })
 
@@ -254,8 +236,8 @@ it('an open instance that somebody has locked defers its schedule alone', async 
     outcome: 'drained',
     byDisposition: { fired: 1, deferred: 1 },
   })
-  expect(await standing(id)).toMatchObject({ failures: 0, owed: true, deferred: true, jobs: 1 })
-  expect(await standing(other)).toMatchObject({ jobs: 1 })
+  expect(await standingOf(database(), id)).toMatchObject({ failures: 0, owed: true, deferred: true, jobs: 1 })
+  expect(await standingOf(database(), other)).toMatchObject({ jobs: 1 })
   await holder.query('rollback')
   await database().rows('update taskq.schedules set retry_not_before = null')
   expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1, superseded: 1 } })

@@ -48,7 +48,8 @@ async function addInstance(schedule: string, state: string): Promise<string | un
   )
   if (state === 'archived') {
     await database().rows(
-      `insert into taskq.jobs_archive select j.*, clock_timestamp(), null from taskq.jobs j where id = '${row?.id}'`,
+      `insert into taskq.jobs_archive
+       select j.*, clock_timestamp(), null from taskq.jobs j where id = '${row?.id}'`,
     )
     await database().rows(`delete from taskq.jobs where id = '${row?.id}'`)
   }
@@ -57,7 +58,8 @@ async function addInstance(schedule: string, state: string): Promise<string | un
 
 async function seen(schedule: string, instance: string | undefined) {
   const [fired] = await database().rows(
-    `select id, status::text, unclaimed_since = ${before} as inherits, identity_key, occurrence_due_at = ${hour} as due
+    `select id, status::text, unclaimed_since = ${before} as inherits, identity_key,
+       occurrence_due_at = ${hour} as due
      from taskq.jobs where schedule_id = '${schedule}' and id is distinct from $1`,
     [instance ?? null],
   )
