@@ -45,6 +45,14 @@ export const worstMax = 50
 /** The bound of a count. */
 export const bound = arg('max', int4)
 
+/** What a gauge makes of the rows that were found. */
+export interface Telling {
+  readonly value: Fragment<unknown>
+  readonly worstFirst: Fragment<unknown>
+  /** One of them in JSON, `worst`; with all its columns where absent, and there a null is told as unknown. */
+  readonly row?: Fragment<unknown>
+}
+
 /**
  * A gauge's statement, from steps whose last, `found`, has a row for each thing that is told of. Its columns
  * are named as the log shall name them.
@@ -52,11 +60,11 @@ export const bound = arg('max', int4)
 export function gaugeOf<Args>(
   name: string,
   steps: Fragment<Args>,
-  { value, worstFirst }: { readonly value: Fragment<unknown>; readonly worstFirst: Fragment<unknown> },
+  { value, worstFirst, row = sql`to_jsonb(worst)` }: Telling,
 ): Statement<Reading, Args> {
   const fragment = sql`${steps}
   select (select (${value})::float8 from found) as value, coalesce((
-      select jsonb_agg(to_jsonb(worst) order by ${worstFirst})
+      select jsonb_agg(${row} order by ${worstFirst})
       from (select * from found order by ${worstFirst} limit ${arg('worstMax', int4)}) as worst
     ), '[]') as worst`
   const columns = { value: float8.orNull, worst: jsonb as PgType<unknown> as PgType<Reading['worst']> }

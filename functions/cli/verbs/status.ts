@@ -82,8 +82,9 @@ function scheduleLines(schedules: readonly ScheduleStatus[] | null): string[] {
 }
 
 function scheduleLine(schedule: ScheduleStatus): string {
-  const { name, actor, enabled, overLimit, deferredSince, oldestUnclaimedAgeSeconds: age } = schedule
-  const state = enabled ? (deferredSince === null ? 'on' : 'put off') : `off by ${schedule.disabledBy}`
+  const { name, actor, enabled, disabledBy, degraded, overLimit, oldestUnclaimedAgeSeconds: age } = schedule
+  const off = disabledBy === null ? 'off' : `off by ${disabledBy}`
+  const state = enabled ? (degraded ? 'put off' : 'on') : off
   const waits = age === null ? '' : `, the oldest unclaimed for ${ageText(age)}`
   const most = overLimit ? `, ${ageText(schedule.unclaimedLimitSeconds)} allowed` : ''
   return `${name} (${actor}): ${state}${waits}${most}`

@@ -69,6 +69,11 @@ const due = sql`with recursive ${queuesOf(sql`later`, sql`j.status = 'scheduled'
   )`
 
 const oldestFirst = sql`"ageSeconds" desc, queue`
+/** A queue by its own jobs has no schedule to be told. */
+const owedFirst = {
+  worstFirst: sql`${oldestFirst}, schedule nulls first`,
+  row: sql`jsonb_strip_nulls(to_jsonb(worst))`,
+}
 const oldestAge = { value: sql`max("ageSeconds")`, worstFirst: oldestFirst }
 
 export const backlogGauges: readonly Gauge[] = [
@@ -81,7 +86,7 @@ export const backlogGauges: readonly Gauge[] = [
     statement: gaugeOf(
       'gauge-unclaimed-over-limit',
       sql`${owing}, found as (${owed} where ${isOverLimit(sql`since`, sql`most`)})`,
-      { value: sql`count(*)`, worstFirst: sql`${oldestFirst}, schedule nulls first` },
+      { value: sql`count(*)`, ...owedFirst },
     ),
   },
   {
@@ -92,7 +97,7 @@ export const backlogGauges: readonly Gauge[] = [
       'of a schedule in one; through supersedes, since the first of them was due',
     statement: gaugeOf('gauge-oldest-unclaimed', sql`${owing}, found as (${owed})`, {
       value: sql`max("ageSeconds")`,
-      worstFirst: sql`${oldestFirst}, schedule nulls first`,
+      ...owedFirst,
     }),
   },
   {

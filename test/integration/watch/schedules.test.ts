@@ -48,7 +48,7 @@ describe('a job of a schedule that nobody has ever claimed', () => {
     expect(worst['UnclaimedOverLimit']?.map(({ queue, schedule }) => [queue, schedule])).toEqual([
       ['elsewhere', 'one'],
       ['default', 'other'],
-      ['default', null],
+      ['default', undefined],
     ])
   })
 
