@@ -5,9 +5,12 @@ import { observe, showTrouble, taskqOnly } from '../observe.ts'
 import { makeScratchFolder } from '../scratch-folder.ts'
 import { WorkerChild } from '../worker-child.ts'
 import { conserved } from './conserved.ts'
+import { deadConsumer } from './dead-consumer.ts'
 import { delayedJobs } from './delayed-jobs.ts'
 import { heldCount, killedWorker } from './killed-worker.ts'
+import { missedRuns } from './missed-runs.ts'
 import { realPayloads } from './real-payloads.ts'
+import { redriven } from './redriven.ts'
 import type { Facts, Step, Tour } from './tour.ts'
 
 /**
@@ -25,7 +28,15 @@ const settings = {
   maxConcurrency: String(heldCount),
 }
 
-const steps: readonly Step[] = [realPayloads, killedWorker, delayedJobs, conserved]
+const steps: readonly Step[] = [
+  realPayloads,
+  killedWorker,
+  delayedJobs,
+  conserved,
+  deadConsumer,
+  missedRuns,
+  redriven,
+]
 
 export interface DemoOptions {
   readonly environment: Environment
@@ -111,7 +122,8 @@ async function begin(
     },
     ends,
   )
-  const client = await createClient({ settings: readSettings(taskqOnly(deployment.environment)) })
+  const queueSettings = readSettings(taskqOnly(deployment.environment))
+  const client = await createClient({ settings: queueSettings })
   ends.defer(() => client.close())
   const database = await observe(deployment, 'taskq-demo')
   ends.defer(() => database.close())
@@ -123,6 +135,7 @@ async function begin(
   return {
     deployment,
     client,
+    settings: queueSettings,
     database,
     signal,
     handled,

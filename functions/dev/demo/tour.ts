@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Settings } from '../../../shared/core/read-settings.ts'
 import type { ScriptConnection } from '../../../shared/db/driver-connection.ts'
 import type { TaskQClient } from '../../entry/client.ts'
+import { type RunnableActor, runWorker } from '../../entry/worker.ts'
 import type { LocalDeployment } from '../local-deployment.ts'
 import type { WorkerChild } from '../worker-child.ts'
 import type { WorkerMode } from '../worker-messages.ts'
@@ -10,6 +12,7 @@ export interface Tour {
   readonly deployment: LocalDeployment
   /** The application's client. */
   readonly client: TaskQClient
+  readonly settings: Settings
   /** A connection beside it, to look and to open transactions with. */
   readonly database: ScriptConnection
   /** Every job that was enqueued. */
@@ -38,6 +41,17 @@ export class CheckFailure extends Error {
 export function expectEqual(what: string, seen: unknown, expected: unknown): void {
   const [is, should] = [JSON.stringify(seen), JSON.stringify(expected)]
   if (is !== should) throw new CheckFailure(`${what}: ${is} instead of ${should}`)
+}
+
+/** Works on one actor's jobs in this process for as long as something takes. */
+export async function workHere<T>(tour: Tour, actor: RunnableActor, during: () => Promise<T>): Promise<T> {
+  const worker = await runWorker({ actors: [actor], settings: tour.settings, signal: tour.signal })
+  try {
+    return await during()
+  } finally {
+    await worker.stop()
+    await worker.done
+  }
 }
 
 const pollMs = 25
