@@ -76,7 +76,7 @@ export interface ScheduleStatus {
   readonly enabled: boolean
   /** `auto`: so many fires in a row failed. */
   readonly disabledBy: 'operator' | 'auto' | null
-  /** Switched off by `auto`, or put off because its actor or queue takes no more. */
+  /** Switched off by `auto`, or put off, such as while its actor or queue takes no more. */
   readonly degraded: boolean
   /** The first instant that nobody has decided about; null where none comes any more. */
   readonly nextFireAt: Date | null

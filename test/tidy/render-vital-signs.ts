@@ -37,10 +37,10 @@ scheduled functions shows them.
   younger. \`healthy\` of a worker's \`health()\` is false as well while its own heartbeats or claims fail.
 - \`degraded\` is information, and no reason to end a process: a function's last success is older than three
   of its cadences (30 hours for a daily one), its breaker has latched, or it has rows set aside; a schedule
-  was switched off because its fires failed, or is put off because its actor takes no more. A function that
-  has never run, or is switched off, says so and is not degraded: who migrates by hand may have no functions.
-  \`SweepsStale\` does count it, from its installation, because where this is published functions are meant to
-  run.
+  was switched off because its fires failed, or is put off, such as while its actor takes no more. A function
+  that has never run, or is switched off, says so and is not degraded: who migrates by hand may have no
+  functions. \`SweepsStale\` does count it, from its installation, because where this is published functions
+  are meant to run.
 - A part that this login may not read is null, and a reason says so.
 `
 }

@@ -105,6 +105,15 @@ describe.each([
       expect(events).toMatchObject([{ 'Index Name': 'job_events_feed', 'Index Cond': expect.any(String) }])
     })
 
+    it('what schedules owe is found by all of their index, and no row is read to be left out', async () => {
+      for (const name of ['gauge-unclaimed-over-limit', 'gauge-oldest-unfinished', 'status-schedules']) {
+        const { nodes } = await explain(database(), statements.find(s => s.name === name) ?? readQueues, mode)
+        const walks = nodes.filter(node => node['Index Name'] === 'jobs_unclaimed_by_schedule')
+        expect(walks).toHaveLength(3)
+        expect(walks.filter(({ Filter }) => Filter !== undefined)).toEqual([])
+      }
+    })
+
     it('what strikes have switched off is found by its own index, and nothing else is read', async () => {
       const statement = statements.find(each => each.name === 'gauge-schedules-disabled') ?? readQueues
       const { nodes } = await explain(database(), statement, mode)
