@@ -1,14 +1,15 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { lockName } from '../../shared/core/names.ts'
 import { migrate } from '../../shared/db/migrate.ts'
-import type { Sweep } from '../../shared/sweeper/define.ts'
+import { firing } from '../../shared/schedules/tick.ts'
+import type { Routine, Sweep } from '../../shared/sweeper/define.ts'
 import type { RunResult } from '../../shared/sweeper/result.ts'
-import { promotion, sweeps } from '../../shared/sweeps/index.ts'
+import { promotion, routines } from '../../shared/sweeps/index.ts'
 import { useDatabase } from '../support/database.ts'
 import { insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
 import { type Login, makeLogin } from '../support/logins.ts'
 import { nobody } from '../support/migrating.ts'
-import { sweepOnce } from '../support/sweeping.ts'
+import { settingsWith, sweepOnce } from '../support/sweeping.ts'
 import { watchOnce } from '../support/watching.ts'
 import { anything, clientOn, closesWorkers, workerOn } from '../support/working.ts'
 
@@ -32,7 +33,7 @@ const otherThan = (schema: Schema): Schema => (schema === 'taskq' ? 'taskq_stagi
 
 beforeAll(async () => {
   const openSecond = () => database().connect({ schema: 'taskq_staging' })
-  const purposes = sweeps.map(sweep => sweep.purpose)
+  const purposes = routines.map(routine => routine.purpose)
   await migrate(await openSecond(), { installation: { ...nobody, purposes }, openSecond })
   for (const schema of schemas) {
     const roles = ['client', 'worker', 'maintenance'].map(role => `${schema}_${role}`)
@@ -45,6 +46,7 @@ afterAll(async () => {
 
 /** Something to do for every function, in both schemas alike. */
 async function fill(): Promise<void> {
+  await database().rows(`insert into taskq.actors (actor) values ('finalize')`)
   await insertJobs(database(), scheduledJob({ due: true }), backlog)
   await insertJobs(database(), lockedJob({ expired: true }), 3000)
   await insertJobs(database(), pendingJob({ overdue: true }), 3000)
@@ -64,7 +66,19 @@ async function fill(): Promise<void> {
       select gen_random_uuid(), 'dead', ${old} from generate_series(1, 3000);
     insert into taskq.batches (sealed_at, checked_at, finalizer)
       select ${old}, ${old}, '{"actor": "finalize"}' from generate_series(1, 3000)`)
-  const tables = ['jobs', 'reservation_slots', 'rate_limit_buckets', 'workers', 'batches']
+  await database().rows(`insert into taskq.schedules (name, actor, recurrence, shape, missed, on_open, payload,
+      max_unclaimed_age, next_fire_at, revised_at)
+    select 'schedule ' || n, 'finalize', '0 0 * * *', 'intent', 'latest', 'supersede', '{}', '2 days',
+      date_trunc('day', now()), ${old} from generate_series(1, 3000) as n`)
+  const tables = [
+    'actors',
+    'jobs',
+    'reservation_slots',
+    'rate_limit_buckets',
+    'workers',
+    'batches',
+    'schedules',
+  ]
   for (const table of tables) {
     const [row] = await database().rows(
       `select string_agg(quote_ident(attname), ', ') as columns from pg_attribute
@@ -82,9 +96,11 @@ async function fill(): Promise<void> {
 }
 
 /** One run of a function of a schema. */
-function runIn(schema: Schema, sweep: Sweep): Promise<RunResult> {
+function runIn(schema: Schema, routine: Routine | Sweep): Promise<RunResult> {
   const connect = () => loginOf(schema).connect(schema)
-  return sweepOnce(database(), sweep, { settings: { schemaName: schema }, ports: { connect } })
+  const settings = { schemaName: schema }
+  const runnable = 'arms' in routine ? routine : firing(settingsWith(settings), null)
+  return sweepOnce(database(), runnable, { settings, ports: { connect } })
 }
 
 /** Looks after a schema until it is over, and never in vain. */
@@ -148,9 +164,9 @@ it('never wait for each other, whatever all of their functions do at once', asyn
   const living = schemas.map(schema => liveIn(schema, () => ended))
   const looking = schemas.map(schema => watchIn(schema, () => ended))
   const runs = schemas.flatMap(schema =>
-    sweeps.map(async sweep => {
+    routines.map(async routine => {
       const results: RunResult[] = []
-      do results.push(await runIn(schema, sweep))
+      do results.push(await runIn(schema, routine))
       while (results.length < 20 && results.at(-1)?.outcome === 'bounded')
       return results
     }),
@@ -181,7 +197,7 @@ it.each(schemas)(
     select 'test', 'scheduled', now() - interval '1 hour' from generate_series(1, ${backlog})`)
     const holder = await database().client()
     await holder.query('begin')
-    const names = [...sweeps.map(({ purpose }) => purpose), 'maintenance_leader', 'cron', 'migrate']
+    const names = [...routines.map(({ purpose }) => purpose), 'maintenance_leader', 'migrate']
     const held = names.flatMap(name => [lockName(name, otherThan(schema)), `taskq:${name}`, name])
     await holder.query(
       'select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as n (name)',

@@ -1,6 +1,6 @@
 import { readSettings, type Settings, writeSettings } from '../../shared/core/read-settings.ts'
 import type { Connection } from '../../shared/sql/connection.ts'
-import type { Sweep } from '../../shared/sweeper/define.ts'
+import type { Runnable } from '../../shared/sweeper/invocation.ts'
 import type { RunPorts, RunRequest } from '../../shared/sweeper/ports.ts'
 import type { RunResult } from '../../shared/sweeper/result.ts'
 import { run } from '../../shared/sweeper/run.ts'
@@ -32,11 +32,11 @@ export interface SweepOptions {
 /** Runs a function by hand, as `taskq run` does. */
 export async function sweepOnce(
   database: TestDatabase,
-  sweep: Sweep,
+  runnable: Runnable,
   { settings = {}, request = {}, ports = {} }: SweepOptions = {},
 ): Promise<RunResult> {
   const asked: RunRequest = { trigger: 'manual', settings: settingsWith(settings), ...request }
-  return (await run(sweep, asked, portsOn(database, ports))) as RunResult
+  return (await run(runnable, asked, portsOn(database, ports))) as RunResult
 }
 
 /** A connection whose every call a test sees before it goes out, and may fail or delay. */
