@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
+import { readSchedules } from '../../../shared/sweeper/status/statements.ts'
 import { useDatabase } from '../../support/database.ts'
 import { insertJobs, type JobColumns } from '../../support/jobs.ts'
 import { insertRows } from '../../support/rows.ts'
 import { addSchedule, scheduleOf } from '../../support/schedules.ts'
+import { watched } from '../../support/sweeping.ts'
 import { ago, retriedJob, statusOnce, unclaimedJob, watchOnce } from '../../support/watching.ts'
 
 const database = useDatabase()
@@ -61,6 +63,7 @@ describe('a job of a schedule that nobody has ever claimed', () => {
     expect(gauges['UnclaimedOverLimit'], 'the queue counts once').toBe(1)
     expect(worst['UnclaimedOverLimit']).toMatchObject([{ queue: 'default', limitSeconds: 900 }])
     expect(worst['UnclaimedOverLimit']?.[0]?.['ageSeconds']).toBeGreaterThanOrEqual(1200)
+    await database().rows('delete from taskq.jobs where schedule_id is null')
     const { healthy, queues } = await statusOnce(database())
     expect(healthy).toBe(false)
     expect(queues?.map(({ queue, overLimit }) => [queue, overLimit])).toEqual([
@@ -125,7 +128,9 @@ describe('a schedule in the status', () => {
   it('over its limit makes the queue unhealthy, though it is retired', async () => {
     const id = await withLimit('daily-post', '48 hours')
     await jobOf(id, '50 hours')
-    await database().rows('update taskq.schedules set retired_at = now(), enabled = false')
+    await database().rows(
+      `update taskq.schedules set retired_at = now(), enabled = false, disabled_by = 'auto'`,
+    )
     const { healthy, degraded, reasons } = await statusOnce(database())
     expect({ healthy, degraded }).toEqual({ healthy: false, degraded: false })
     expect(reasons).toEqual([
@@ -133,6 +138,16 @@ describe('a schedule in the status', () => {
     ])
     await database().rows('truncate taskq.jobs cascade')
     expect((await statusOnce(database())).schedules).toEqual([])
+  })
+
+  it('that cannot be read leaves unknown whether the queue is healthy', async () => {
+    const connect = async () =>
+      watched(await database().connect(), (_, [statement]) => {
+        if (statement === readSchedules) throw new Error('too slow')
+      })
+    const { healthy, schedules, reasons } = await statusOnce(database(), {}, connect)
+    expect({ healthy, schedules }).toEqual({ healthy: false, schedules: null })
+    expect(reasons).toEqual(['schedules: cannot be read: too slow'])
   })
 
   it('that strikes have switched off is degraded, and its gauge says why and since when', async () => {
