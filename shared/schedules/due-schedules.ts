@@ -7,11 +7,8 @@ import type { Missed } from './planner.ts'
 /** An instant in milliseconds since 1970; one between two of them counts as the later. */
 export const msOf = (instant: Fragment<unknown>) => sql`ceil(extract(epoch from ${instant}) * 1000)::float8`
 
-/**
- * The definitions of before that say what is owed still: those that held after the cursor. They are asked for
- * only where the cursor stands before the last edit.
- */
-const earlier = sql`case when s.next_fire_at < s.revised_at then (
+/** The definitions of before of `schedules s` that held after an instant, as {@link EarlierTiming}s. */
+export const earlierSince = (instant: Fragment<unknown>) => sql`(
       select jsonb_agg(jsonb_build_object(
         'recurrence', held.definition ->> 'recurrence',
         'timezone', held.definition ->> 'timezone',
@@ -25,8 +22,11 @@ const earlier = sql`case when s.next_fire_at < s.revised_at then (
         from ${schema}.schedule_revisions r
         where r.schedule_id = s.id and r.revision <= s.revision
       ) as held
-      where held.revision < s.revision and held.until > s.next_fire_at
-    ) end`
+      where held.revision < s.revision and held.until > ${instant}
+    )`
+
+/** What is owed still may be theirs. They are asked for only where the cursor stands before the last edit. */
+const earlier = sql`case when s.next_fire_at < s.revised_at then ${earlierSince(sql`s.next_fire_at`)} end`
 
 /** What decides when a schedule is due, as {@link firingThroughEdits} takes it, of `schedules s`. */
 export const timingColumns = {

@@ -133,6 +133,9 @@ const summed = sql`
     where v.verdict in ('fires', 'moved', 'skipped_open')
   )`
 
+/** Occurrences, jobs, and what they supersede, of what was judged. */
+export const fired = sql`${taken},${stored},${superseded},${summed}`
+
 /** A skipped instant is neither a failure nor the end of a row of them: only a fire forgets what failed. */
 const moved = sql`
   moved as (
@@ -187,7 +190,7 @@ export const fire = statement(
     isDeferred: bool,
   },
   sql`with stamp as materialized (select clock_timestamp() as now),
-  ${judged},${taken},${stored},${superseded},${summed},${moved}
+  ${judged},${fired},${moved}
   select g.id, v.actor,
     case
       when v.id is null then 'stale'

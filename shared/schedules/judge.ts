@@ -1,4 +1,4 @@
-import { arg, schema, sql } from '../sql/statement.ts'
+import { arg, type Fragment, schema, sql } from '../sql/statement.ts'
 import { jsonb } from '../sql/types.ts'
 import { pendingRoom } from './room.ts'
 
@@ -14,7 +14,7 @@ const given = sql`
  * him: a tick waits for nobody. Each is found by a probe of its own, for which the planner expects a row: it
  * would take a join by a fence of three columns for one row in all, and what follows for loops in loops.
  */
-const held = sql`
+const heldBy = (fence: Fragment<unknown>) => sql`
   held as materialized (
     select s.id, s.name, s.actor, s.shape, s.on_open, s.payload, s.revision, s.next_fire_at,
       g.next, g.missed, g."missedFrom" as missed_from, g."missedTo" as missed_to, g.fires,
@@ -25,7 +25,7 @@ const held = sql`
     cross join lateral (
       select s.*
       from ${schema}.schedules s
-      where s.id = g.id and s.revision = g.revision and s.next_fire_at = g.cursor::timestamptz and s.enabled
+      where s.id = g.id and s.revision = g.revision and ${fence}
       for no key update skip locked
     ) as s
     left join ${schema}.actors a on a.actor = s.actor
@@ -100,9 +100,15 @@ const placed = sql`
     left join room on room.actor = p.actor
   )`
 
+/** What a tick has read holds still: nobody has fired the schedule meanwhile, or paused it. */
+const asPlanned = sql`s.next_fire_at = g.cursor::timestamptz and s.enabled`
+
 /**
  * The first half of a tick's statement: what was planned, against what stands. `verdict` has a row for each
  * schedule that still stands as it was planned, with what may become of it; `placed` one for each of its
  * instants that may fire, and whether there is room for it; `locked` the open instances that it supersedes.
  */
-export const judged = sql`${given},${held},${open},${placed}`
+export const judged = sql`${given},${heldBy(asPlanned)},${open},${placed}`
+
+/** The same for who holds the row: he may fire one that is paused, or that has no next instant. */
+export const judgedByHand = sql`${given},${heldBy(sql`s.retired_at is null`)},${open},${placed}`

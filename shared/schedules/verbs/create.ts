@@ -13,6 +13,7 @@ import type { FiringDefinitions } from '../payload-factory.ts'
 import { recurrenceOf } from '../recurrence.ts'
 import { fieldsOf, requireAll, type ScheduleFields } from '../schedule-fields.ts'
 import { words } from './owing.ts'
+import { schemaOf } from './own-payload.ts'
 import { changeOf, storeDefinitions } from './store-definitions.ts'
 import { lock, type Reasoned, type ScheduleChanged, type VerbPorts } from './verb-ports.ts'
 
@@ -103,8 +104,8 @@ const endingField = (options: object) =>
 /** An actor that was named has the schema of the definitions, where this process knows them. */
 export function withSchema(fields: ScheduleFields, definitions: FiringDefinitions | null): ScheduleFields {
   const { actor } = fields
-  if (typeof actor !== 'string' || !Object.hasOwn(definitions?.schemas ?? {}, actor)) return fields
-  return { ...fields, actor: { name: actor, payload: definitions?.schemas[actor] } as Actor }
+  const payload = typeof actor === 'string' ? schemaOf(definitions, actor) : undefined
+  return payload === undefined ? fields : { ...fields, actor: { name: actor, payload } as Actor }
 }
 
 /** A factory must be one of the definitions, where this process knows them. */

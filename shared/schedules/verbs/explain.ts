@@ -2,8 +2,8 @@ import { durationMs, formatDuration } from '../../core/durations.ts'
 import { nominalMsOf } from '../firing.ts'
 import { firingOfHeld, type HeldSchedule } from './held-schedule.ts'
 import { owedWords, owingAt, words } from './owing.ts'
-import { decisionsOf, readOne, type Simulation } from './simulate.ts'
-import type { VerbPorts } from './verb-ports.ts'
+import { decisionsOf, type Simulation } from './simulate.ts'
+import { readOne, type VerbPorts } from './verb-ports.ts'
 
 /** One of the next instants. */
 export interface NextInstant {

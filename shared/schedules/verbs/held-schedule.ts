@@ -1,15 +1,5 @@
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import {
-  bool,
-  float8,
-  int4,
-  jsonb,
-  type PgType,
-  text,
-  textArray,
-  timestamptz,
-  uuid,
-} from '../../sql/types.ts'
+import { bool, float8, int4, jsonb, type PgType, text, textArray, uuid } from '../../sql/types.ts'
 import { type Definition, definitionJson, rowOfRevision } from '../definition.ts'
 import { msOf, timing, timingColumns } from '../due-schedules.ts'
 import { firingThroughEdits } from '../firing.ts'
@@ -28,11 +18,11 @@ export const lockSchedules = statement(
   order by s.name for no key update of s`,
 )
 
-/** The database's instant as the next whole millisecond, which is what an instant of a schedule can be. */
+/** The database's instant as it is, and as the next whole millisecond: an instant of a schedule is one. */
 export const readClock = statement(
   'read-schedule-clock',
-  { nowMs: float8 },
-  sql`select ${msOf(sql`statement_timestamp()`)} as "nowMs"`,
+  { now: text, nowMs: float8 },
+  sql`select statement_timestamp()::text as now, ${msOf(sql`statement_timestamp()`)} as "nowMs"`,
 )
 
 const definitionType = jsonb as PgType<unknown> as PgType<Definition>
@@ -50,7 +40,6 @@ export const readSchedules = statement(
     disabledBy: text.orNull as PgType<unknown> as PgType<'operator' | 'auto' | null>,
     failures: int4,
     lastError: text.orNull,
-    lastFiredAt: timestamptz.orNull,
     hasOpen: bool,
     declared: bool,
     definition: definitionType,
@@ -62,7 +51,7 @@ export const readSchedules = statement(
   },
   sql`select s.id, s.name, s.revision, ${msOf(sql`s.next_fire_at`)} as "cursorMs",
     s.retired_at is not null as "isRetired", s.enabled, s.disabled_by as "disabledBy",
-    s.consecutive_failures as failures, s.last_fire_error as "lastError", s.last_fired_at as "lastFiredAt",
+    s.consecutive_failures as failures, s.last_fire_error as "lastError",
     exists (
       select from ${schema}.jobs j
       where j.schedule_id = s.id and j.status in ('pending', 'scheduled', 'running')) as "hasOpen",

@@ -1,8 +1,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { type Backfilled, type BackfillOptions, backfillSchedule } from './backfill.ts'
 import { createSchedule, type NewSchedule } from './create.ts'
 import { editSchedule, type ScheduleEdit } from './edit.ts'
 import { type Explanation, explainSchedule } from './explain.ts'
 import { type ListedSchedule, type ListOptions, oneSchedule, pageOfSchedules } from './list.ts'
+import { type RanNow, type RunNowOptions, runScheduleNow } from './run-now.ts'
 import { type SimulateOptions, type Simulation, simulateOutage } from './simulate.ts'
 import { pauseSchedule, type ResumeOptions, resumeSchedule, retireSchedule } from './switch.ts'
 import type { Reasoned, ScheduleChanged, VerbPorts } from './verb-ports.ts'
@@ -47,6 +49,18 @@ export interface Schedules {
   resume(name: string, options?: ResumeOptions): Promise<ScheduleChanged>
   /** Ends it for good. A deliverable that owes something takes a reason. */
   retire(name: string, options?: Reasoned): Promise<ScheduleChanged>
+  /**
+   * One more job at this moment; the cursor stays. Where a factory makes the payloads, one must be given
+   * here, since an application has no factories (`OPTION_INVALID` at `payload`).
+   */
+  runNow(name: string, options?: RunNowOptions): Promise<RanNow>
+  /**
+   * Fires what of a deliverable lies in a range of the past and was never decided. It can be called again.
+   *
+   * @example
+   * await taskq.schedules.backfill('monthly-invoice', { from: new Date('2026-01-01'), to: new Date() })
+   */
+  backfill(name: string, range: BackfillOptions): Promise<Backfilled>
   /** Schedules in the order of their names, at most 1000: those after `after`. */
   list(options?: ListOptions): Promise<ListedSchedule[]>
   /** One schedule as it stands, retired or not, or undefined. */
@@ -65,6 +79,8 @@ export function schedulesOn(ports: VerbPorts): Schedules {
     pause: (name: string, options?: Reasoned) => pauseSchedule(ports, name, options),
     resume: (name: string, options?: ResumeOptions) => resumeSchedule(ports, name, options),
     retire: (name: string, options?: Reasoned) => retireSchedule(ports, name, options),
+    runNow: (name: string, options?: RunNowOptions) => runScheduleNow(ports, name, options),
+    backfill: (name: string, range: BackfillOptions) => backfillSchedule(ports, name, range),
     list: (options?: ListOptions) => pageOfSchedules(ports, options),
     get: (name: string) => oneSchedule(ports, name),
     explain: (name: string) => explainSchedule(ports, name),

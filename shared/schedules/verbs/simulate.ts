@@ -2,8 +2,8 @@ import { InvalidInputError } from '../../core/errors.ts'
 import { nominalMsOf } from '../firing.ts'
 import { plan } from '../planner.ts'
 import type { Recurrence } from '../recurrence.ts'
-import { firingOfHeld, type HeldSchedule, readClock, readSchedules } from './held-schedule.ts'
-import { unknownSchedule, type VerbPorts } from './verb-ports.ts'
+import { firingOfHeld, type HeldSchedule } from './held-schedule.ts'
+import { readOne, type VerbPorts } from './verb-ports.ts'
 
 export interface SimulateOptions {
   /** When the outage begins: what was due before was fired. Its cursor, where absent. */
@@ -55,17 +55,6 @@ export async function simulateOutage(
   const cursorMs = fromMs === undefined ? held.cursorMs : (firing?.next(fromMs - 1)?.atMs ?? null)
   if (firing === undefined || cursorMs === null) return { name, enabled, decisions: [], left: 0 }
   return { name, enabled, ...decisionsOf(held, firing, cursorMs, untilMs, settings) }
-}
-
-/** Reads a schedule, retired or not, and the database's instant. */
-export async function readOne(
-  transaction: Parameters<Parameters<VerbPorts['transact']>[0]>[0],
-  name: string,
-): Promise<{ held: HeldSchedule; nowMs: number }> {
-  const [held] = await transaction.run(readSchedules, { names: [name] })
-  const [clock] = await transaction.run(readClock, {})
-  if (held === undefined) throw unknownSchedule('there is no schedule of this name')
-  return { held, nowMs: clock?.nowMs ?? 0 }
 }
 
 /** What the ticks that come at a moment decide about all that is due since a cursor. */

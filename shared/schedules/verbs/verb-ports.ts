@@ -1,4 +1,5 @@
 import { TaskQError } from '../../core/errors.ts'
+import { checkName } from '../../core/names.ts'
 import type { Settings } from '../../core/read-settings.ts'
 import type { Runner } from '../../sql/connection.ts'
 import type { FiringDefinitions } from '../payload-factory.ts'
@@ -33,28 +34,45 @@ export interface ScheduleChanged {
   readonly note: string
 }
 
-/** A schedule under its lock, and the database's instant. */
-export interface Locked {
-  readonly held: HeldSchedule
+/** The database's instant: as it is, and as the next whole millisecond. */
+export interface Clock {
+  readonly now: string
   readonly nowMs: number
+}
+
+/** A schedule, under its lock or as it was read, and the instant of that. */
+export interface Found extends Clock {
+  readonly held: HeldSchedule
 }
 
 /** Locks a name and reads what stands there; undefined: nothing does. */
 export async function lock(
   transaction: Runner,
   name: string,
-): Promise<{ held?: HeldSchedule; nowMs: number }> {
-  const names = [name]
-  await transaction.run(lockSchedules, { names })
-  const [held] = await transaction.run(readSchedules, { names })
-  const [clock] = await transaction.run(readClock, {})
-  return { ...(held && { held }), nowMs: clock?.nowMs ?? 0 }
+): Promise<Clock & { readonly held: HeldSchedule | undefined }> {
+  checkName('name', name)
+  await transaction.run(lockSchedules, { names: [name] })
+  return read(transaction, name)
 }
 
 /** Locks a schedule that is not retired; any other name is refused as `SCHEDULE_UNKNOWN`. */
-export async function lockLiving(transaction: Runner, name: string): Promise<Locked> {
-  const { held, nowMs } = await lock(transaction, name)
-  return { held: living(held, name), nowMs }
+export async function lockLiving(transaction: Runner, name: string): Promise<Found> {
+  const { held, ...clock } = await lock(transaction, name)
+  return { ...clock, held: living(held, name) }
+}
+
+/** Reads a schedule, retired or not, without a lock. */
+export async function readOne(transaction: Runner, name: string): Promise<Found> {
+  checkName('name', name)
+  const { held, ...clock } = await read(transaction, name)
+  if (held === undefined) throw unknownSchedule('there is no schedule of this name')
+  return { ...clock, held }
+}
+
+async function read(transaction: Runner, name: string) {
+  const [held] = await transaction.run(readSchedules, { names: [name] })
+  const [clock] = await transaction.run(readClock, {})
+  return { held, now: clock?.now ?? '', nowMs: clock?.nowMs ?? 0 }
 }
 
 export function living(held: HeldSchedule | undefined, name: string): HeldSchedule {
@@ -63,8 +81,14 @@ export function living(held: HeldSchedule | undefined, name: string): HeldSchedu
   return held
 }
 
-export function unknownSchedule(reason: string): TaskQError {
+function unknownSchedule(reason: string): TaskQError {
   return new TaskQError('SCHEDULE_UNKNOWN', `name: ${reason}`, { field: 'name' })
+}
+
+/** Refuses to go on where a schedule was edited between a look, by which something was made, and its lock. */
+export function requireSame(seen: HeldSchedule, held: HeldSchedule): void {
+  if (seen.id === held.id && seen.revision === held.revision) return
+  throw new TaskQError('LOCK_TIMEOUT', 'the schedule was edited meanwhile: try again')
 }
 
 /** The answer of a verb that found nothing to change. */
