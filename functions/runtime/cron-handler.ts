@@ -3,6 +3,9 @@ import { firingDefinitionsIn } from '../../shared/schedules/firing-definitions.t
 import { firing } from '../../shared/schedules/tick.ts'
 import { routineHandler } from './sweep-handler.ts'
 
+// Whatever first asks Intl for anything waits 12 ms for its data: here, while the environment starts.
+new Intl.DateTimeFormat('en-US')
+
 /**
  * The Lambda that fires schedules, with the definitions of whoever deploys it: their payload factories run in
  * it, and the payloads that they make are held to the schemas of their actors.

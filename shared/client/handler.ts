@@ -11,6 +11,11 @@ export interface JobContext {
   readonly priority: number
   /** When this attempt fell due. */
   readonly scheduledAt: Date
+  /**
+   * Of a schedule's job: the instant that it is for, however late it fires. `metadata` then has `schedule`,
+   * its name, and `latenessMs`.
+   */
+  readonly occurrenceDueAt: Date | undefined
   readonly startedAt: Date
   readonly tags: readonly string[]
   readonly metadata: Readonly<Record<string, unknown>>

@@ -97,6 +97,7 @@ const columns = {
   maxAttempts: int4.orNull,
   epoch: int8.orNull,
   scheduledAt: timestamptz.orNull,
+  occurrenceDueAt: timestamptz.orNull,
   startedAt: timestamptz.orNull,
   startToCloseMs: float8.orNull,
   heartbeatTimeoutMs: float8.orNull,
@@ -122,7 +123,8 @@ export const claim = statement(
       + (select count(*) from ${schema}.actors where paused and actor = any (${arg('actors', textArray)}))
     )::int as paused,
     c.id, c.queue, c.actor, c.payload, c.priority, c.attempt, c.max_attempts as "maxAttempts",
-    c.claim_epoch as epoch, c.scheduled_at as "scheduledAt", c.started_at as "startedAt",
+    c.claim_epoch as epoch, c.scheduled_at as "scheduledAt", c.occurrence_due_at as "occurrenceDueAt",
+    c.started_at as "startedAt",
     (extract(epoch from c.start_to_close) * 1000)::float8 as "startToCloseMs",
     (extract(epoch from c.heartbeat_timeout) * 1000)::float8 as "heartbeatTimeoutMs",
     c.tags, c.metadata, c.traceparent, c.place
@@ -141,6 +143,7 @@ export interface ClaimedJob {
   /** The fence: whatever is written later must match it. */
   readonly epoch: number
   readonly scheduledAt: Date
+  readonly occurrenceDueAt: Date | null
   readonly startedAt: Date
   readonly startToCloseMs: number | null
   readonly heartbeatTimeoutMs: number | null

@@ -35,6 +35,7 @@ export async function perform(
 function contextOf(job: ClaimedJob, signal: AbortSignal): JobContext {
   const { id, queue, actor, attempt, maxAttempts, priority, scheduledAt, startedAt, tags, metadata } = job
   const traceparent = job.traceparent ?? undefined
+  const occurrenceDueAt = job.occurrenceDueAt ?? undefined
   return Object.freeze({
     id,
     queue,
@@ -43,6 +44,7 @@ function contextOf(job: ClaimedJob, signal: AbortSignal): JobContext {
     maxAttempts,
     priority,
     scheduledAt,
+    occurrenceDueAt,
     startedAt,
     tags,
     metadata,
