@@ -118,5 +118,6 @@ describe('cron', () => {
        from taskq.schedule_decisions d join taskq.schedules s on s.id = d.schedule_id group by 1`,
       ),
     ).toEqual([{ shape: 'intent', decided: 2, fired: 0 }])
+    expect(await jobs()).toBe(0)
   })
 })
