@@ -84,3 +84,11 @@ export function useDatabase(): () => TestDatabase {
     return database
   }
 }
+
+/** How many sessions of a database wait for a lock at this moment. */
+export async function sessionsWaiting(database: TestDatabase): Promise<number> {
+  const sessions = await database.rows(
+    `select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+  )
+  return sessions.length
+}

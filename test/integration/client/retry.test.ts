@@ -1,8 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { clientOn as clientOver } from '../../../shared/client/client.ts'
-import { retryJob } from '../../../shared/client/retry-job.ts'
 import type { Connection } from '../../../shared/sql/connection.ts'
-import { useDatabase } from '../../support/database.ts'
+import { sessionsWaiting, useDatabase } from '../../support/database.ts'
 import {
   endedJob,
   insertJobs,
@@ -12,7 +11,6 @@ import {
   snapshot,
 } from '../../support/jobs.ts'
 import { snapshotOf } from '../../support/rows.ts'
-import { addSchedule, fireOnce, midnight } from '../../support/schedules.ts'
 import { settingsWith } from '../../support/sweeping.ts'
 import {
   claimJobs,
@@ -27,10 +25,7 @@ import {
 const database = useDatabase()
 closesWorkers()
 
-beforeEach(() =>
-  database().rows(`truncate taskq.jobs, taskq.jobs_archive, taskq.job_events, taskq.schedules,
-    taskq.schedule_occurrences, taskq.schedule_decisions cascade`),
-)
+beforeEach(() => database().rows('truncate taskq.jobs, taskq.jobs_archive, taskq.job_events cascade'))
 
 const retry = async (id: string) => (await clientOn(database())).retry(id)
 const rowOf = async (id: string) =>
@@ -44,6 +39,7 @@ const ended = (status: 'failed' | 'crashed' | 'cancelled'): JobColumns => ({
   attempt: '5',
   uncharged: '2',
   scheduled_at: `now() - interval '1 hour'`,
+  first_due_at: `now() - interval '3 days'`,
   started_at: 'now()',
   prune_at: 'now()',
   unclaimed_since: `now() - interval '3 days'`,
@@ -123,18 +119,22 @@ describe('a job that was redriven', () => {
     expect(await rowOf(id)).toMatchObject({ schedule_to_close: null })
   })
 
-  it('was so by one of two who tried at once', async () => {
+  it('was so by one of those who tried at once', async () => {
     const [id = ''] = await insertJobs(database(), ended('failed'))
-    const tried = await Promise.allSettled([retry(id), retry(id), retry(id)])
-    expect(tried.filter(each => each.status === 'fulfilled')).toHaveLength(1)
-    for (const each of tried) {
-      if (each.status === 'rejected') expect(each.reason).toMatchObject({ code: 'JOB_NOT_ENDED' })
-    }
+    const other = await database().client()
+    await other.query('begin; select from taskq.jobs for update')
+    const tries = Promise.allSettled([retry(id), retry(id), retry(id)])
+    await expect.poll(() => sessionsWaiting(database())).toBe(3)
+    await other.query('rollback')
+    const outcomes = (await tries).map(each => (each.status === 'rejected' ? each.reason.code : each.value))
+    expect(outcomes.filter(each => each === 'JOB_NOT_ENDED')).toHaveLength(2)
+    expect(outcomes).toContainEqual({ id, from: 'failed' })
     expect(await eventsOf(id)).toHaveLength(1)
   })
 
   it('is answered as such where the reply to its commit was lost', async () => {
     const [id = ''] = await insertJobs(database(), ended('crashed'))
+    await database().rows(`insert into taskq.job_events (job_id, kind) values ($1, 'state_change')`, [id])
     const connection = await database().connect()
     let losses = 0
     const lossy = new Proxy(connection, {
@@ -151,7 +151,7 @@ describe('a job that was redriven', () => {
     const client = clientOver({ connections, newJobId: () => '' }, settingsWith())
     expect(await client.retry(id)).toEqual({ id, from: 'crashed' })
     expect(losses, 'it was sent twice').toBe(2)
-    expect(await eventsOf(id)).toHaveLength(1)
+    expect(await eventsOf(id)).toHaveLength(2)
     await expect(client.retry(id), 'not so where nothing was lost').rejects.toMatchObject({
       code: 'JOB_NOT_ENDED',
     })
@@ -205,38 +205,5 @@ describe('a refusal writes nothing, and names the field:', () => {
     const client = await clientOn(database(), { environment: 'elsewhere' })
     await expect(client.retry(id)).rejects.toMatchObject({ code: 'WRONG_TARGET' })
     expect(await rowOf(id)).toMatchObject({ status: 'failed' })
-  })
-})
-
-describe('a job of a schedule', () => {
-  const failedJobOf = async (schedule: string) => {
-    const columns = { ...ended('failed'), actor: `'post'`, schedule_id: `'${schedule}'` }
-    return (await insertJobs(database(), columns))[0] ?? ''
-  }
-
-  it('waits for a tick that holds its schedule, and says so where that takes too long', async () => {
-    const id = await failedJobOf(await addSchedule(database()))
-    const tick = await database().client()
-    await tick.query('begin; select from taskq.schedules for no key update')
-    const client = await clientOn(database(), { cronTickTimeoutMs: 500 })
-    await expect(client.retry(id)).rejects.toMatchObject({
-      code: 'LOCK_TIMEOUT',
-      message: expect.stringContaining('the job or its schedule'),
-    })
-    await tick.query('rollback')
-    expect(await client.retry(id)).toEqual({ id, from: 'failed' })
-  })
-
-  it('keeps a tick away while it comes back, and the next one finds it open', async () => {
-    const schedule = await addSchedule(database(), { next_fire_at: midnight(0) })
-    const id = await failedJobOf(schedule)
-    const connection = await database().connect()
-    await connection.script('begin')
-    await connection.run(retryJob, { id })
-    const during = await fireOnce(database())
-    expect(during.byDisposition ?? {}).not.toHaveProperty('fired')
-    await connection.script('commit')
-    expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1, superseded: 1 } })
-    expect(await rowOf(id)).toMatchObject({ status: 'cancelled', superseded_by: expect.any(String) })
   })
 })
