@@ -5,7 +5,7 @@ import { storedDefinition } from '../../client/insert-jobs.ts'
 import { InvalidInputError, TaskQError } from '../../core/errors.ts'
 import type { Runner } from '../../sql/connection.ts'
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import { bool, jsonb, text } from '../../sql/types.ts'
+import { jsonb, text, textArray } from '../../sql/types.ts'
 import type { ScheduleOptions, ScheduleTerms } from '../define-schedule.ts'
 import { type Definition, definitionOf } from '../definition.ts'
 import { firingOf } from '../firing.ts'
@@ -22,28 +22,26 @@ export type NewSchedule<Payload extends StandardSchemaV1 = StandardSchemaV1> =
   | ScheduleOptions<Payload>
   | ({ readonly actor: string } & ScheduleTerms<StandardSchemaV1>)
 
-/**
- * Makes an actor known as its first enqueue would, where it comes with its definition; answers whether it is
- * known then.
- */
+/** Makes an actor known, as its first enqueue by its definition does. */
 export const knowActor = statement(
   'know-actor-of-schedule',
-  { isKnown: bool },
-  sql`with stored as (
-    insert into ${schema}.actors (
-      actor, queue, max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
-    select ${arg('actor', text)}, g.queue, g."maxAttempts", g."retryKind", g."retryBackoff",
-      make_interval(secs => g."retryBaseMs" / 1000), make_interval(secs => g."retryCapMs" / 1000),
-      g."retryJitter"
-    from jsonb_to_record(${arg('definition', jsonb.orNull)}) as g (
-      queue text, "maxAttempts" int, "retryKind" text, "retryBackoff" text,
-      "retryBaseMs" float8, "retryCapMs" float8, "retryJitter" float8)
-    where g.queue is not null
-    on conflict do nothing
-    returning actor
-  )
-  select exists (select from stored)
-    or exists (select from ${schema}.actors where actor = ${arg('actor', text)}) as "isKnown"`,
+  {},
+  sql`insert into ${schema}.actors (
+    actor, queue, max_attempts, retry_kind, retry_backoff, retry_base, retry_cap, retry_jitter)
+  select ${arg('actor', text)}, g.queue, g."maxAttempts", g."retryKind", g."retryBackoff",
+    make_interval(secs => g."retryBaseMs" / 1000), make_interval(secs => g."retryCapMs" / 1000),
+    g."retryJitter"
+  from jsonb_to_record(${arg('definition', jsonb)}) as g (
+    queue text, "maxAttempts" int, "retryKind" text, "retryBackoff" text,
+    "retryBaseMs" float8, "retryCapMs" float8, "retryJitter" float8)
+  on conflict do nothing`,
+)
+
+/** Which of some actors are known. */
+export const readKnownActors = statement(
+  'read-known-actors',
+  { actor: text },
+  sql`select a.actor from ${schema}.actors a where a.actor = any (${arg('names', textArray)})`,
 )
 
 /**
@@ -115,12 +113,15 @@ export function checkFactory(name: string | null, definitions: FiringDefinitions
   throw new InvalidInputError('OPTION_INVALID', 'payloadFactory', reason)
 }
 
+/** An actor that comes with its definition is made known; a bare name must be. */
 export async function requireActor(transaction: Runner, actor: Actor | string): Promise<void> {
-  const [name, definition] =
-    typeof actor === 'string' ? [actor, null] : [actor.name, storedDefinition(actor.queue, actor.retry)]
-  const [row] = await transaction.run(knowActor, { actor: name, definition })
-  // One that somebody else stored a moment ago is not seen, and known all the same.
-  if (definition !== null || row?.isKnown === true) return
-  const reason = `actor "${name}" is unknown here: give its definition, or sync it first`
+  if (typeof actor !== 'string') {
+    const definition = storedDefinition(actor.queue, actor.retry)
+    await transaction.run(knowActor, { actor: actor.name, definition })
+    return
+  }
+  const known = await transaction.run(readKnownActors, { names: [actor] })
+  if (known.length > 0) return
+  const reason = `actor "${actor}" is unknown here: give its definition, or sync it first`
   throw new TaskQError('ACTOR_UNKNOWN', reason, { field: 'actor' })
 }

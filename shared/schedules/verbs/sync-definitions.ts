@@ -8,7 +8,7 @@ import { text, textArray } from '../../sql/types.ts'
 import type { Schedule } from '../define-schedule.ts'
 import { firingDefinitionsIn } from '../firing-definitions.ts'
 import { schedulesIn } from '../schedules-in.ts'
-import { checkFactory } from './create.ts'
+import { checkFactory, readKnownActors } from './create.ts'
 import { words } from './owing.ts'
 import { storeDefinitions } from './store-definitions.ts'
 import { storeStates } from './store-states.ts'
@@ -47,12 +47,6 @@ export const readDeclared = statement(
   sql`select s.name from ${schema}.schedules s
   where s.declared and s.retired_at is null and s.name <> all (${arg('names', textArray)})
   order by s.name`,
-)
-
-export const readKnownActors = statement(
-  'read-known-actors',
-  { actor: text },
-  sql`select a.actor from ${schema}.actors a where a.actor = any (${arg('names', textArray)})`,
 )
 
 /**
