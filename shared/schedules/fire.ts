@@ -152,7 +152,7 @@ const moved = sql`
       retry_not_before = case when m.undecided_at is not null then stamp.now + interval '15 seconds' end,
       deferred_since = case when m.undecided_at is not null then coalesce(s.deferred_since, stamp.now) end
     from stamp, summed m
-    where s.id = m.id
+    where s.id = m.id and s.id = any (array(select id from summed))
     returning m.id, m.revision, m.next_fire_at as cursor_from, s.next_fire_at as cursor_to,
       m.fired, m.skipped, m.missed, m.missed_from, m.missed_to, m.superseded
   ),

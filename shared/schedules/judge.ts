@@ -1,6 +1,6 @@
 import { arg, type Fragment, schema, sql } from '../sql/statement.ts'
 import { jsonb } from '../sql/types.ts'
-import { pendingRoom } from './room.ts'
+import { placesLeft } from './room.ts'
 
 const given = sql`
   given as materialized (
@@ -79,7 +79,7 @@ const open = sql`
 /** Each instant by its place among those of its actor, and whether there is room for it. */
 const placed = sql`
   room as materialized (
-    select v.actor, ${pendingRoom} as places
+    select v.actor, left_over.places
     from (
       select v.actor, min(v.max_pending) as max_pending, bool_or(v.singleton) as singleton,
         array_agg(distinct v.queue) as queues
@@ -87,6 +87,8 @@ const placed = sql`
       where v.verdict = 'fires' and (v.max_pending is not null or v.singleton)
       group by v.actor
     ) as v
+    cross join lateral (${placesLeft}
+    ) as left_over
   ),
   placed as materialized (
     select p.*, coalesce(p.place <= room.places, true) as fits

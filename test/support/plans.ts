@@ -29,7 +29,8 @@ export async function planOf<Row, Args>(
   await client.query(`set plan_cache_mode = force_${mode}_plan`)
   await client.query(`prepare deployed as ${text}`)
   const literals = bind(parameters, args).map(value => client.escapeLiteral(literal(value)))
-  const { rows } = await client.query(`explain (format json) execute deployed(${literals.join(', ')})`)
+  const given = literals.length === 0 ? '' : `(${literals.join(', ')})`
+  const { rows } = await client.query(`explain (format json) execute deployed${given}`)
   const { Plan, JIT } = rows[0]['QUERY PLAN'][0] as { Plan: PlanNode; JIT?: unknown }
   return { nodes: nodesOf(Plan), jit: JIT }
 }

@@ -120,4 +120,26 @@ describe('cron', () => {
     ).toEqual([{ shape: 'intent', decided: 2, fired: 0 }])
     expect(await jobs()).toBe(0)
   })
+
+  it('leaves a schedule alone that was paused since it was read, and one that somebody has locked', async () => {
+    await addFour()
+    const holder = await database().client()
+    await holder.query('begin')
+    await holder.query(
+      `select from taskq.schedules where shape = 'deliverable' and payload_factory is null for update`,
+    )
+    const connect = async () =>
+      watched(await database().connect(), async (_, [statement]) => {
+        if ((statement as { name?: string } | undefined)?.name !== 'fire-schedules') return
+        await database().rows(`update taskq.schedules set enabled = false where shape = 'intent'`)
+      })
+    const result = await fireOnce(database(), { definitions: factories, ports: { connect } })
+    expect(result).toMatchObject({ outcome: 'drained', byDisposition: { fired: 5 } })
+    expect(await jobs()).toBe(5)
+    await holder.query('rollback')
+    expect(await fireOnce(database(), { definitions: factories })).toMatchObject({
+      byDisposition: { fired: 5 },
+    })
+    expect(await brokenFacts(database())).toEqual([])
+  })
 })
