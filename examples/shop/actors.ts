@@ -8,6 +8,3 @@ export const sendReceipt = defineActor({
   payload: z.object({ orderId: z.uuid() }),
   retry: { base: '5s', cap: '10m', maxAttempts: 8 },
 })
-
-/** What the stack's `definitions` stores at every deployment. */
-export const actors = [sendReceipt]

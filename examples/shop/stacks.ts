@@ -15,7 +15,7 @@ export class QueueStack extends Stack {
     super(scope, id, props)
     this.queue = new TaskQ(this, 'TaskQ', {
       databaseSecret: this.node.getContext('databaseSecretArn'),
-      definitions: { entry: here('actors.ts') },
+      definitions: { entry: here('definitions.ts') },
     })
     this.queue.addWorker('Receipts', { entry: here('worker.ts'), queues: ['mail'] })
   }
