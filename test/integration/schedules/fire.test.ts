@@ -80,6 +80,29 @@ describe('one tick', () => {
     expect(await brokenFacts(database())).toEqual([])
   })
 
+  it('fires nothing again where somebody set a cursor back, and strikes nobody for it', async () => {
+    const owed = await addSchedule(database(), { ...deliverable, next_fire_at: midnight(3) })
+    const newest = await addSchedule(database(), { next_fire_at: midnight(3) })
+    await fireOnce(database())
+    const ids = `'${owed}', '${newest}'`
+    await database().rows(`update taskq.schedules set next_fire_at = ${midnight(5)} where id in (${ids})`)
+    // Two instants of the deliverable lie before all that was fired.
+    expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 2 } })
+    const seen = await database().rows(
+      `select count(*)::int as jobs, count(distinct occurrence_due_at)::int as instants,
+         count(superseded_by)::int as superseded from taskq.jobs where schedule_id in (${ids})
+       group by schedule_id order by 1`,
+    )
+    expect(seen).toEqual([
+      { jobs: 1, instants: 1, superseded: 0 },
+      { jobs: 6, instants: 6, superseded: 0 },
+    ])
+    const [struck] = await database().rows(
+      `select sum(consecutive_failures)::int as failures from taskq.schedules where id in (${ids})`,
+    )
+    expect(struck).toEqual({ failures: 0 })
+  })
+
   it('owes what fell due before an edit as it was defined then, and what comes after as it is now', async () => {
     const id = await addSchedule(database(), { ...deliverable, next_fire_at: midnight(4) })
     // Daily until yesterday's noon, and at six o'clock in the morning since.
