@@ -28,7 +28,7 @@ describe('a job of a schedule that is redriven', () => {
     await tick.query('begin; select from taskq.schedules for no key update')
     const client = await clientOn(database(), { batchLockTimeoutMs: 10 })
     const retried = client.retry(id)
-    await expect.poll(() => sessionsWaiting(database())).toBe(1)
+    await expect.poll(() => sessionsWaiting(database()), { timeout: 20_000 }).toBe(1)
     await tick.query('rollback')
     expect(await retried).toEqual({ id, from: 'failed' })
   })

@@ -119,15 +119,15 @@ describe('a job that was redriven', () => {
     expect(await rowOf(id)).toMatchObject({ schedule_to_close: null })
   })
 
-  it('was so by one of those who tried at once', async () => {
+  it('was so by one of two who tried at once', async () => {
     const [id = ''] = await insertJobs(database(), ended('failed'))
     const other = await database().client()
     await other.query('begin; select from taskq.jobs for update')
-    const tries = Promise.allSettled([retry(id), retry(id), retry(id)])
-    await expect.poll(() => sessionsWaiting(database())).toBe(3)
+    const tries = Promise.allSettled([retry(id), retry(id)])
+    await expect.poll(() => sessionsWaiting(database()), { timeout: 20_000 }).toBe(2)
     await other.query('rollback')
     const outcomes = (await tries).map(each => (each.status === 'rejected' ? each.reason.code : each.value))
-    expect(outcomes.filter(each => each === 'JOB_NOT_ENDED')).toHaveLength(2)
+    expect(outcomes.filter(each => each === 'JOB_NOT_ENDED')).toHaveLength(1)
     expect(outcomes).toContainEqual({ id, from: 'failed' })
     expect(await eventsOf(id)).toHaveLength(1)
   })
