@@ -66,8 +66,8 @@ async function fill(): Promise<void> {
       select gen_random_uuid(), 'dead', ${old} from generate_series(1, 3000);
     insert into taskq.batches (sealed_at, checked_at, finalizer)
       select ${old}, ${old}, '{"actor": "finalize"}' from generate_series(1, 3000)`)
-  await database().rows(`insert into taskq.schedules (name, actor, recurrence, shape, missed, on_open, payload,
-      max_unclaimed_age, next_fire_at, revised_at)
+  await database().rows(`insert into taskq.schedules (name, actor, recurrence, shape, missed, on_open,
+      payload, max_unclaimed_age, next_fire_at, revised_at)
     select 'schedule ' || n, 'finalize', '0 0 * * *', 'intent', 'latest', 'supersede', '{}', '2 days',
       date_trunc('day', now()), ${old} from generate_series(1, 3000) as n`)
   const tables = [

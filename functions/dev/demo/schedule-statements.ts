@@ -4,7 +4,7 @@ import { float8, int4, int8, text, timestamptz } from '../../../shared/sql/types
 const days = sql`make_interval(days => ${arg('days', int4)})`
 const mine = sql`(select id from ${schema}.schedules where name = ${arg('name', text)})`
 
-/** Lets days pass for a schedule and its jobs: all of it is so much older then, and its next instant is due. */
+/** Lets days pass for a schedule and its jobs: all of it is so much older, and its next instant is due. */
 export const letDaysPass = statement(
   'demo-days-pass',
   { nextFireAt: timestamptz },

@@ -25,9 +25,11 @@ describe('an edit', () => {
     expect(edited).toMatchObject({ changed: true, revision: 2 })
     const [row] = await database().rows(
       `select next_fire_at = date_trunc('day', revised_at - interval '30 minutes 1 ms', 'UTC')
-         + interval '1 day 30 minutes' as first from taskq.schedules`,
+         + interval '1 day 30 minutes' as first,
+         revised_at = date_trunc('milliseconds', revised_at) as whole from taskq.schedules`,
     )
-    expect(row).toEqual({ first: true })
+    // An instant is a whole millisecond: each is before the edit, or it is not.
+    expect(row).toEqual({ first: true, whole: true })
     const [, decision] = await decisions()
     expect(decision).toMatchObject({ action: 'edit', revision: 2, from: nextAt, stands: true })
     expect(decision?.note).toBe(

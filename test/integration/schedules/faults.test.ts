@@ -121,7 +121,7 @@ describe('cron', () => {
     expect(await jobs()).toBe(0)
   })
 
-  it('leaves a schedule alone that was paused since it was read, and one that somebody has locked', async () => {
+  it('leaves a schedule alone that was paused since it was read, and a locked one', async () => {
     await addFour()
     const holder = await database().client()
     await holder.query('begin')

@@ -45,7 +45,8 @@ describe('one tick', () => {
     await fireOnce(database())
     const [job] = await database().rows(
       `select occurrence_due_at = ${midnight(0)} as due, scheduled_at = ${midnight(0)} as scheduled,
-         first_due_at = ${midnight(0)} as first, status::text, attempt, queue, metadata ->> 'schedule' as name,
+         first_due_at = ${midnight(0)} as first, status::text, attempt, queue,
+         metadata ->> 'schedule' as name,
          abs((metadata ->> 'latenessMs')::float8
            - extract(epoch from created_at - scheduled_at) * 1000) < 1 as late
        from taskq.jobs where schedule_id = '${id}'`,
@@ -103,7 +104,7 @@ describe('one tick', () => {
     expect(struck).toEqual({ failures: 0 })
   })
 
-  it('owes what fell due before an edit as it was defined then, and what comes after as it is now', async () => {
+  it('owes what fell due before an edit as it was defined then, and the rest as now', async () => {
     const id = await addSchedule(database(), { ...deliverable, next_fire_at: midnight(4) })
     // Daily until yesterday's noon, and at six o'clock in the morning since.
     await database().rows(

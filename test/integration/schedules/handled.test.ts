@@ -28,7 +28,8 @@ it('an instance that runs is told to be the last, and ends cancelled when it is 
   await database().rows(
     `insert into taskq.jobs (actor, schedule_id, occurrence_due_at, status, attempt, claim_epoch, started_at,
        locked_by, lock_expires_at, unclaimed_since)
-     values ('post', $1, ${midnight(1)}, 'running', 1, 1, now(), gen_random_uuid(), now() + interval '1 hour', null)`,
+     values ('post', $1, ${midnight(1)}, 'running', 1, 1, now(), gen_random_uuid(),
+       now() + interval '1 hour', null)`,
     [id],
   )
   expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1, superseded: 1 } })
@@ -50,9 +51,10 @@ it('an instance that runs is told to be the last, and ends cancelled when it is 
 it('an instance whose worker died is reclaimed before the tick looks for open ones', async () => {
   const id = await addSchedule(database(), { on_open: `'skip'`, next_fire_at: midnight(0) })
   await database().rows(
-    `insert into taskq.jobs (actor, schedule_id, occurrence_due_at, status, attempt, max_attempts, claim_epoch,
-       started_at, locked_by, lock_expires_at)
-     values ('post', $1, ${midnight(1)}, 'running', 1, 1, 1, now(), gen_random_uuid(), now() - interval '1 minute')`,
+    `insert into taskq.jobs (actor, schedule_id, occurrence_due_at, status, attempt, max_attempts,
+       claim_epoch, started_at, locked_by, lock_expires_at)
+     values ('post', $1, ${midnight(1)}, 'running', 1, 1, 1, now(), gen_random_uuid(),
+       now() - interval '1 minute')`,
     [id],
   )
   expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1 } })

@@ -124,6 +124,7 @@ describe('sync', () => {
     await sync([schedule()])
     const taskq = await clientOn(database())
     await taskq.schedules.edit('daily', { timezone: 'Asia/Tokyo', payload: { n: 2 } })
+    expect(await rowOf()).toMatchObject({ declared: true })
     expect(await syncSchedules([schedule()])).toEqual({
       ...nothing,
       drifted: [{ name: 'daily', fields: ['timezone', 'payload'] }],
