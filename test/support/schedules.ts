@@ -28,6 +28,12 @@ export const intent: Columns = { shape: `'intent'`, missed: `'latest'`, on_open:
 /** The same of one of which every instance is owed. */
 export const deliverable: Columns = { shape: `'deliverable'`, missed: `'all'`, on_open: `'add'` }
 
+/** The columns of one whose payload a factory makes. */
+export const made = (factory: string): Columns => ({
+  payload: 'null',
+  payload_factory: `'${factory}'`,
+})
+
 /** The midnight of so many days ago, by the database. */
 export const midnight = (daysAgo: number) =>
   `date_trunc('day', statement_timestamp(), 'UTC') - interval '${daysAgo} days'`

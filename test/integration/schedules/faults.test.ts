@@ -142,4 +142,21 @@ describe('cron', () => {
     })
     expect(await brokenFacts(database())).toEqual([])
   })
+
+  it.each([0, 1])(
+    'leaves at once where its lock is held, with %i days due, and writes nothing',
+    async daysDue => {
+      await database().rows('truncate taskq.schedules cascade')
+      await addSchedule(database(), { next_fire_at: midnight(daysDue - 1) })
+      const holder = await database().client()
+      await holder.query('begin')
+      await holder.query(`select pg_advisory_xact_lock(hashtextextended('taskq:cron:taskq', 0))`)
+      const state = () => database().rows('select s::text from taskq.sweep_state s order by function')
+      const before = await state()
+      expect(await fireOnce(database())).toMatchObject({ outcome: 'contended', batches: 0, remaining: null })
+      expect(await state()).toEqual(before)
+      await holder.query('rollback')
+      expect(await fireOnce(database())).toMatchObject({ outcome: 'drained', rows: daysDue })
+    },
+  )
 })

@@ -1,30 +1,16 @@
 import { randomUUID } from 'node:crypto'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { defineActor, defineSchedule, type ScheduleOptions } from '../../../functions/entry/client.ts'
 import type { Settings } from '../../../shared/core/read-settings.ts'
 import { syncDefinitions } from '../../../shared/schedules/verbs/sync-definitions.ts'
-import { useDatabase } from '../../support/database.ts'
+import { dailyIntent, post, useSchedules } from '../../support/schedule-verbs.ts'
 import { midnight } from '../../support/schedules.ts'
 import { settingsWith } from '../../support/sweeping.ts'
-import { clientOn, closesWorkers } from '../../support/working.ts'
 
-const database = useDatabase()
-closesWorkers()
+const { database, schedules: verbs, rowOf, decisions } = useSchedules()
 
-beforeEach(async () => {
-  await database().rows(`truncate taskq.jobs, taskq.actors, taskq.queues, taskq.schedules,
-    taskq.schedule_revisions, taskq.schedule_occurrences, taskq.schedule_decisions cascade`)
-})
-
-const post = defineActor({ name: 'post', payload: z.object({ n: z.number() }) })
-const daily = {
-  name: 'daily',
-  actor: post,
-  cron: '0 7 * * *',
-  intent: { missed: 'latest', onOpen: 'supersede' },
-  payload: { n: 1 },
-} as const
+const daily = { ...dailyIntent, cron: '0 7 * * *' } as const
 
 const schedule = (changed: Partial<ScheduleOptions> = {}) =>
   defineSchedule({ ...daily, ...changed } as ScheduleOptions)
@@ -44,19 +30,6 @@ const nothing = {
   retired: [],
   undeclared: [],
 }
-
-const rowOf = async (name = 'daily') => {
-  const [row] = await database().rows('select * from taskq.schedules where name = $1', [name])
-  return row as Record<string, unknown>
-}
-
-const decisions = (name = 'daily') =>
-  database().rows<{ action: string; principal: string; note: string; stands: boolean }>(
-    `select d.action, d.principal, d.note, d.cursor_to is not distinct from s.next_fire_at as stands
-     from taskq.schedule_decisions d join taskq.schedules s on s.id = d.schedule_id
-     where s.name = $1 order by d.id`,
-    [name],
-  )
 
 describe('sync', () => {
   it('creates what is declared, with its first instant, its revision and its decision', async () => {
@@ -122,8 +95,8 @@ describe('sync', () => {
 
   it('brings back what was edited by hand, and names it', async () => {
     await sync([schedule()])
-    const taskq = await clientOn(database())
-    await taskq.schedules.edit('daily', { timezone: 'Asia/Tokyo', payload: { n: 2 } })
+    const taskq = await verbs()
+    await taskq.edit('daily', { timezone: 'Asia/Tokyo', payload: { n: 2 } })
     expect(await rowOf()).toMatchObject({ declared: true })
     expect(await syncSchedules([schedule()])).toEqual({
       ...nothing,
@@ -136,16 +109,22 @@ describe('sync', () => {
   })
 
   it('takes over what was made by hand, which is no drift', async () => {
-    const taskq = await clientOn(database())
-    await taskq.schedules.create({ ...daily, payload: { n: 7 } })
+    const taskq = await verbs()
+    await taskq.create({ ...daily, payload: { n: 7 } })
     expect(await rowOf()).toMatchObject({ declared: false })
     expect(await syncSchedules([schedule()])).toEqual({ ...nothing, revised: ['daily'] })
     expect(await rowOf()).toMatchObject({ declared: true, payload: { n: 1 } })
+    // What was mended by hand first, and then declared so, is declared: the next definition finds no drift.
+    await taskq.edit('daily', { cron: '0 8 * * *' })
+    const mended = schedule({ cron: '0 8 * * *' })
+    expect(await syncSchedules([mended])).toEqual({ ...nothing, revised: ['daily'] })
+    expect(await syncSchedules([mended])).toEqual({ ...nothing, unchanged: 1 })
+    expect(await syncSchedules([schedule()])).toEqual({ ...nothing, revised: ['daily'] })
   })
 
   it('runs on, and names, what no definition declares any more', async () => {
-    const taskq = await clientOn(database())
-    await taskq.schedules.create({ ...daily, name: 'by hand' })
+    const taskq = await verbs()
+    await taskq.create({ ...daily, name: 'by hand' })
     await sync([schedule(), schedule({ name: 'other' })])
     expect(await syncSchedules({ other: schedule({ name: 'other' }) })).toEqual({
       ...nothing,
@@ -161,9 +140,9 @@ describe('sync', () => {
     await sync(all)
     await database().rows(`update taskq.schedules set enabled = false, disabled_by = 'auto',
       consecutive_failures = 3, last_fire_error = 'no' where name in ('failed', 'revised')`)
-    const taskq = await clientOn(database())
-    await taskq.schedules.pause('paused')
-    await taskq.schedules.retire('retired')
+    const taskq = await verbs()
+    await taskq.pause('paused')
+    await taskq.retire('retired')
     const again = [...all.slice(0, 3), schedule({ name: 'revised', cron: '0 9 * * *' })]
     expect(await syncSchedules(again)).toEqual({
       ...nothing,
@@ -178,7 +157,7 @@ describe('sync', () => {
     expect(await rowOf('paused')).toMatchObject({ enabled: false, disabled_by: 'operator' })
     expect(await rowOf('retired')).toMatchObject({ next_fire_at: null, retired_at: expect.any(Date) })
     expect((await decisions('failed')).at(-1)).toMatchObject({ action: 'resume', stands: true })
-    await taskq.schedules.create({ ...daily, name: 'retired' })
+    await taskq.create({ ...daily, name: 'retired' })
     expect(await rowOf('retired')).toMatchObject({ retired_at: null, enabled: true })
   })
 
