@@ -26,7 +26,10 @@ const jobs = () =>
 
 /** The verbs of a process that has a definitions module. */
 async function defined(factory: PayloadFactory) {
-  const [connection, settings] = [await database().connect(), settingsWith({ cronPayloadFactoryTimeout: 50 })]
+  const [connection, settings] = [
+    await database().connect(),
+    settingsWith({ cronPayloadFactoryTimeout: 1000 }),
+  ]
   return schedulesOn({
     transact: work => inScheduleTransaction(connection, settings, 'maintenance', work),
     settings,
@@ -121,6 +124,18 @@ describe('run-now', () => {
     const { payload: _, ...unpaid } = dailyDeliverable
     await (await schedules()).create({ ...unpaid, payloadFactory: 'made' })
     await expect((await defined(factory)).runNow('daily')).rejects.toMatchObject({ code, field })
+    expect(await jobs()).toEqual([])
+  })
+
+  it('is LOCK_TIMEOUT where it was edited while its payload was made, and stores nothing', async () => {
+    const taskq = await schedules()
+    const { payload: _, ...unpaid } = dailyDeliverable
+    await taskq.create({ ...unpaid, payloadFactory: 'made' })
+    const editing = await defined(async () => {
+      await taskq.edit('daily', { every: '1h' })
+      return { n: 1 }
+    })
+    await expect(editing.runNow('daily')).rejects.toMatchObject({ code: 'LOCK_TIMEOUT' })
     expect(await jobs()).toEqual([])
   })
 
