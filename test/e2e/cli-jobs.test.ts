@@ -12,7 +12,7 @@ const audited = () =>
   database().rows('select principal, action, target, reason, detail from taskq.operator_audit order by id')
 
 describe('jobs retry', () => {
-  test('lets a job run again, by its id in whatever case, and the audit says who did it and why', async () => {
+  test('lets a job run again, by its id in whatever case, and the audit says who and why', async () => {
     const [id = ''] = await insertJobs(database(), endedJob('failed'))
     const retried = await run('jobs', 'retry', id.toUpperCase(), '--reason', 'the name resolves', '--json')
     expect(retried).toMatchObject({ code: 0, json: { id, from: 'failed' } })
