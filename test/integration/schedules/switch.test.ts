@@ -42,6 +42,24 @@ describe('a pause', () => {
   })
 })
 
+describe('a change while a tick fires the schedule', () => {
+  it('waits for it, and decides by what it left', async () => {
+    const taskq = await schedules()
+    await taskq.create(dailyIntent)
+    await owingSince(midnight(2))
+    const tick = await database().client()
+    await tick.query(`begin; update taskq.schedules set next_fire_at = ${midnight(-1)}`)
+    const paused = taskq.pause('daily')
+    const waiting = `select from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`
+    await expect.poll(() => database().rows(waiting)).toHaveLength(1)
+    await tick.query('commit')
+    expect((await paused).note).toContain('keeps no instant owed')
+    const decision = (await decisions()).at(-1)
+    expect(decision).toMatchObject({ action: 'pause', from: decision?.to, stands: true })
+  })
+})
+
 describe('a resume', () => {
   it('keeps what is owed: the next tick decides by what a missed run means', async () => {
     const taskq = await schedules()
