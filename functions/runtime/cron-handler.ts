@@ -1,6 +1,6 @@
 import { cron } from '../../shared/schedules/cron.ts'
 import { firingDefinitionsIn } from '../../shared/schedules/firing-definitions.ts'
-import { firing } from '../../shared/schedules/tick.ts'
+import { firing } from '../../shared/schedules/tick/tick.ts'
 import { routineHandler } from './sweep-handler.ts'
 
 // Whatever first asks Intl for anything waits 12 ms for its data: here, while the environment starts.

@@ -2,7 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { Actor } from '../client/define-actor.ts'
 import type { Duration } from '../core/durations.ts'
 import { InvalidInputError } from '../core/errors.ts'
-import { recurrenceOf } from './recurrence.ts'
+import { recurrenceOf } from './recurrence/recurrence.ts'
 import { fieldsOf, requireAll } from './schedule-fields.ts'
 
 /** When a schedule is due: by a calendar, or after so much time again and again. */

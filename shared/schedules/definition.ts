@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { payloadText } from '../client/payload.ts'
 import { InvalidInputError } from '../core/errors.ts'
 import { type Fragment, schema, sql } from '../sql/statement.ts'
-import { msOf } from './due-schedules.ts'
 import type { Timing } from './firing.ts'
-import { periodMs, recurrenceOf } from './recurrence.ts'
+import { periodMs, recurrenceOf } from './recurrence/recurrence.ts'
 import { checkBounds, type MissedAnswers, type ScheduleFields } from './schedule-fields.ts'
+import { msOf } from './tick/due-schedules.ts'
 
 /** A schedule's definition as its row has it: what an edit may change, and a revision keeps. */
 export interface Definition extends Timing, MissedAnswers {

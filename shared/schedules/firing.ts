@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { type Instant, type Recurrence, recurrenceOf, spliced } from './recurrence.ts'
+import { type Instant, type Recurrence, recurrenceOf, spliced } from './recurrence/recurrence.ts'
 
 /** An instant as it fires: `atMs` has the schedule's part of the smear in it, `nominalMs` has not. */
 export interface Firing extends Instant {

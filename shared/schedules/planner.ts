@@ -1,4 +1,4 @@
-import type { Instant, Recurrence } from './recurrence.ts'
+import type { Instant, Recurrence } from './recurrence/recurrence.ts'
 
 /** What a schedule says of the instants that nobody came for in time. */
 export type Missed = 'all' | 'latest' | 'skip'

@@ -3,7 +3,7 @@ import { durationMs, formatDuration } from '../core/durations.ts'
 import { InvalidInputError } from '../core/errors.ts'
 import { checkName } from '../core/names.ts'
 import type { Missed } from './planner.ts'
-import { zoneOf } from './zone.ts'
+import { zoneOf } from './recurrence/zone.ts'
 
 /** What a missed run means, as it is stored. */
 export interface MissedAnswers {

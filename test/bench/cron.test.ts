@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks'
 import { setTimeout as sleepFor } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { firing } from '../../shared/schedules/tick.ts'
+import { firing } from '../../shared/schedules/tick/tick.ts'
 import { run } from '../../shared/sweeper/run.ts'
 import { openDatabase, type TestDatabase } from '../support/database.ts'
 import { brokenFacts } from '../support/schedules.ts'

@@ -10,7 +10,7 @@ const processes = 5
 const firstLookUpMsMax = 10
 
 const script = (shift: number) => `
-  import { recurrenceOf } from './shared/schedules/recurrence.ts'
+  import { recurrenceOf } from './shared/schedules/recurrence/recurrence.ts'
   new Intl.DateTimeFormat('en-US')
   const zones = Intl.supportedValuesOf('timeZone')
   const asOfMs = ${Date.parse('2026-06-01T00:00:00Z')}

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { lockName } from '../../shared/core/names.ts'
 import { migrate } from '../../shared/db/migrate.ts'
-import { firing } from '../../shared/schedules/tick.ts'
+import { firing } from '../../shared/schedules/tick/tick.ts'
 import type { Routine, Sweep } from '../../shared/sweeper/define.ts'
 import type { RunResult } from '../../shared/sweeper/result.ts'
 import { promotion, routines } from '../../shared/sweeps/index.ts'

@@ -1,5 +1,5 @@
 import { parseDuration } from '../../shared/core/durations.ts'
-import type { Instant } from '../../shared/schedules/recurrence.ts'
+import type { Instant } from '../../shared/schedules/recurrence/recurrence.ts'
 import { type CronFields, parseCron } from './cron-fields.ts'
 import { dayMs, hourMs, minuteMs, type WallClock } from './wall-clock.ts'
 

@@ -1,4 +1,4 @@
-import { type Instant, recurrenceOf } from '../../shared/schedules/recurrence.ts'
+import { type Instant, recurrenceOf } from '../../shared/schedules/recurrence/recurrence.ts'
 
 /** A moment of UTC, as in `2026-03-29T01:00`. */
 export const at = (iso: string) => Date.parse(`${iso}Z`)

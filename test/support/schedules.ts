@@ -1,6 +1,6 @@
 import type { Settings } from '../../shared/core/read-settings.ts'
 import type { FiringDefinitions } from '../../shared/schedules/payload-factory.ts'
-import { firing } from '../../shared/schedules/tick.ts'
+import { firing } from '../../shared/schedules/tick/tick.ts'
 import type { RunPorts, RunRequest } from '../../shared/sweeper/ports.ts'
 import type { RunResult } from '../../shared/sweeper/result.ts'
 import { run } from '../../shared/sweeper/run.ts'

@@ -1,5 +1,5 @@
 import { firingDefinitionsIn } from '../../../shared/schedules/firing-definitions.ts'
-import { firing } from '../../../shared/schedules/tick.ts'
+import { firing } from '../../../shared/schedules/tick/tick.ts'
 import type { Routine, Sweep } from '../../../shared/sweeper/define.ts'
 import type { Runnable } from '../../../shared/sweeper/invocation.ts'
 import type { RunPorts, RunRequest } from '../../../shared/sweeper/ports.ts'

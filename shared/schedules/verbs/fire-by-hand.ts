@@ -2,8 +2,8 @@ import { TaskQError } from '../../core/errors.ts'
 import type { Runner } from '../../sql/connection.ts'
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
 import { bool, int4, type PgType, text, uuidArray } from '../../sql/types.ts'
-import { type FireOutcome, fired, type PlannedFire, type PlannedInstant } from '../fire.ts'
-import { judgedByHand } from '../judge.ts'
+import { type FireOutcome, fired, type PlannedFire, type PlannedInstant } from '../tick/fire.ts'
+import { judgedByHand } from '../tick/judge.ts'
 import type { Found } from './verb-ports.ts'
 
 const principal = arg('principal', text)

@@ -1,9 +1,9 @@
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
 import { bool, float8, int4, jsonb, type PgType, text, textArray, uuid } from '../../sql/types.ts'
 import { type Definition, definitionJson, rowOfRevision } from '../definition.ts'
-import { msOf, timing, timingColumns } from '../due-schedules.ts'
 import { firingThroughEdits } from '../firing.ts'
-import type { Recurrence } from '../recurrence.ts'
+import type { Recurrence } from '../recurrence/recurrence.ts'
+import { msOf, timing, timingColumns } from '../tick/due-schedules.ts'
 
 const names = arg('names', textArray)
 

@@ -1,7 +1,7 @@
 import { InvalidInputError } from '../../core/errors.ts'
 import { nominalMsOf } from '../firing.ts'
 import { plan } from '../planner.ts'
-import type { Recurrence } from '../recurrence.ts'
+import type { Recurrence } from '../recurrence/recurrence.ts'
 import { firingOfHeld, type HeldSchedule } from './held-schedule.ts'
 import { readOne, type VerbPorts } from './verb-ports.ts'
 

@@ -29,7 +29,7 @@ it.each([
   // Loaded anew under each clock, so that nothing is left of what was made under another.
   vi.resetModules()
   const { plan } = await import('../../../shared/schedules/planner.ts')
-  const { recurrenceOf } = await import('../../../shared/schedules/recurrence.ts')
+  const { recurrenceOf } = await import('../../../shared/schedules/recurrence/recurrence.ts')
 
   for (const recurrence of recurrences) {
     const bounds = { startAtMs: null, endAtMs: untilMs }

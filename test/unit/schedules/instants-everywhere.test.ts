@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type Instant, recurrenceOf } from '../../../shared/schedules/recurrence.ts'
+import { type Instant, recurrenceOf } from '../../../shared/schedules/recurrence/recurrence.ts'
 import { dueInstants, type RecurrenceDefinition } from '../../support/cron-oracle.ts'
 import {
   cronsWithinMinutes,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import type { Recurrence } from '../../../shared/schedules/recurrence.ts'
-import { zoneOf } from '../../../shared/schedules/zone.ts'
+import type { Recurrence } from '../../../shared/schedules/recurrence/recurrence.ts'
+import { zoneOf } from '../../../shared/schedules/recurrence/zone.ts'
 import { at, recurring } from '../../support/due.ts'
 
 const aroundMs = 14 * 3_600_000

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { periodMs, recurrenceOf, spliced } from '../../../shared/schedules/recurrence.ts'
+import { periodMs, recurrenceOf, spliced } from '../../../shared/schedules/recurrence/recurrence.ts'
 import { at, nextOf, recurring, written } from '../../support/due.ts'
 
 const hourMs = 3_600_000

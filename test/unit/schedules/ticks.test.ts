@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { type Missed, type Plan, type PlanBounds, plan } from '../../../shared/schedules/planner.ts'
-import { type Instant, recurrenceOf } from '../../../shared/schedules/recurrence.ts'
+import { type Instant, recurrenceOf } from '../../../shared/schedules/recurrence/recurrence.ts'
 import { dueInstants } from '../../support/cron-oracle.ts'
 import { everies, generatedCrons, isWithinMinutes, writtenCrons } from '../../support/recurrences.ts'
 import { seed } from '../../support/seed.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { wallPatternOf } from '../../../shared/schedules/wall-pattern.ts'
+import { wallPatternOf } from '../../../shared/schedules/recurrence/wall-pattern.ts'
 import { at, nextOf, recurring } from '../../support/due.ts'
 
 const dates = (expression: string, after: string, count: number) =>

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { zoneOf } from '../../../shared/schedules/zone.ts'
+import { zoneOf } from '../../../shared/schedules/recurrence/zone.ts'
 import { hourMs, wallTime } from '../../support/wall-clock.ts'
 
 const at = (iso: string) => Date.parse(`${iso}Z`)

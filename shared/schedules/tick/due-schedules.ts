@@ -1,8 +1,8 @@
-import { arg, type Fragment, schema, sql, statement } from '../sql/statement.ts'
-import { float8, int4, jsonb, type PgType, text, uuid, uuidArray } from '../sql/types.ts'
-import { isDue } from './cron.ts'
-import type { EarlierTiming } from './firing.ts'
-import type { Missed } from './planner.ts'
+import { arg, type Fragment, schema, sql, statement } from '../../sql/statement.ts'
+import { float8, int4, jsonb, type PgType, text, uuid, uuidArray } from '../../sql/types.ts'
+import { isDue } from '../cron.ts'
+import type { EarlierTiming } from '../firing.ts'
+import type { Missed } from '../planner.ts'
 
 /** An instant in milliseconds since 1970; one between two of them counts as the later. */
 export const msOf = (instant: Fragment<unknown>) => sql`ceil(extract(epoch from ${instant}) * 1000)::float8`

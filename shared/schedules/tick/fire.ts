@@ -1,5 +1,5 @@
-import { schema, sql, statement } from '../sql/statement.ts'
-import { bool, int4, type PgType, text, uuid } from '../sql/types.ts'
+import { schema, sql, statement } from '../../sql/statement.ts'
+import { bool, int4, type PgType, text, uuid } from '../../sql/types.ts'
 import { judged } from './judge.ts'
 
 /** One schedule as a tick has planned it: the fence, what it fires, and where its cursor goes. */

@@ -1,4 +1,4 @@
-import type { BatchRow, Tally } from '../sweeper/define.ts'
+import type { BatchRow, Tally } from '../../sweeper/define.ts'
 import type { Fired } from './fire.ts'
 import type { Trouble } from './trouble.ts'
 

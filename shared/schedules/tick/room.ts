@@ -1,4 +1,4 @@
-import { schema, sql } from '../sql/statement.ts'
+import { schema, sql } from '../../sql/statement.ts'
 
 /** What a tick itself supersedes, in `locked`, makes room. */
 const stays = sql`j.id not in (select id from locked where status <> 'running')`

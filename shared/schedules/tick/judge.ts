@@ -1,5 +1,5 @@
-import { arg, type Fragment, schema, sql } from '../sql/statement.ts'
-import { jsonb } from '../sql/types.ts'
+import { arg, type Fragment, schema, sql } from '../../sql/statement.ts'
+import { jsonb } from '../../sql/types.ts'
 import { placesLeft } from './room.ts'
 
 const given = sql`

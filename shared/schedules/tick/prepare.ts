@@ -1,7 +1,7 @@
-import type { Connection } from '../sql/connection.ts'
+import type { Connection } from '../../sql/connection.ts'
+import { recurrenceOf } from '../recurrence/recurrence.ts'
 import { readZonesAhead } from './due-schedules.ts'
 import { fire } from './fire.ts'
-import { recurrenceOf } from './recurrence.ts'
 
 /**
  * What a tick would otherwise do while schedules are due already: look up zones, hundreds of which take a

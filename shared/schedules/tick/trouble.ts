@@ -1,5 +1,5 @@
-import { arg, schema, sql, statement } from '../sql/statement.ts'
-import { bool, int4, jsonb, uuid } from '../sql/types.ts'
+import { arg, schema, sql, statement } from '../../sql/statement.ts'
+import { bool, int4, jsonb, uuid } from '../../sql/types.ts'
 
 /** What kept a schedule from firing. A strike counts against it; a deferral does not. */
 export interface Trouble {

@@ -1,6 +1,6 @@
+import { type FiringDefinitions, type MakingBounds, makePayload } from '../payload-factory.ts'
 import type { DueSchedule } from './due-schedules.ts'
 import type { PlannedFire, PlannedInstant } from './fire.ts'
-import { type FiringDefinitions, type MakingBounds, makePayload } from './payload-factory.ts'
 import { troubleOf } from './plan-schedule.ts'
 import type { Trouble } from './trouble.ts'
 

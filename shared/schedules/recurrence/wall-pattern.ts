@@ -1,6 +1,6 @@
 import { CronPattern } from 'croner'
-import { InvalidInputError } from '../core/errors.ts'
-import { storableText } from '../core/text.ts'
+import { InvalidInputError } from '../../core/errors.ts'
+import { storableText } from '../../core/text.ts'
 import { calendarOf } from './calendar.ts'
 import { remembered } from './remembered.ts'
 import { type NamedValues, namedValues, timesOfDay } from './times-of-day.ts'

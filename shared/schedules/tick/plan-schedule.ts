@@ -1,9 +1,9 @@
-import { storableText } from '../core/text.ts'
+import { storableText } from '../../core/text.ts'
+import { firingThroughEdits, nominalMsOf } from '../firing.ts'
+import { type PlanBounds, plan } from '../planner.ts'
+import type { Instant } from '../recurrence/recurrence.ts'
 import type { DueSchedule } from './due-schedules.ts'
 import type { PlannedFire, PlannedInstant } from './fire.ts'
-import { firingThroughEdits, nominalMsOf } from './firing.ts'
-import { type PlanBounds, plan } from './planner.ts'
-import type { Instant } from './recurrence.ts'
 import type { Trouble } from './trouble.ts'
 
 const iso = (ms: number) => new Date(ms).toISOString()

@@ -1,5 +1,5 @@
-import { InvalidInputError } from '../core/errors.ts'
-import { storableText } from '../core/text.ts'
+import { InvalidInputError } from '../../core/errors.ts'
+import { storableText } from '../../core/text.ts'
 import { remembered } from './remembered.ts'
 
 /**
