@@ -4,6 +4,7 @@ import { useDatabase } from '../support/database.ts'
 import { type Deployment, runDeployment } from '../support/deployment.ts'
 import { endedJob, insertJobs, lockedJob, pendingJob, scheduledJob } from '../support/jobs.ts'
 import { insertRows } from '../support/rows.ts'
+import { addSchedule, deliverable, midnight } from '../support/schedules.ts'
 import { synthesized } from '../support/synthesis.ts'
 
 const database = useDatabase()
@@ -40,6 +41,7 @@ const everything = () =>
   database().rows(`select
     (select jsonb_agg(j order by id) from taskq.jobs j) as jobs,
     (select jsonb_agg(s order by function) from taskq.sweep_state s) as states,
+    (select jsonb_agg(s order by id) from taskq.schedules s) as schedules,
     (select count(*) from taskq.job_events) as events, (select count(*) from taskq.job_attempts) as attempts`)
 
 /** What happens while the database is another one than the stack's, as after a restore. */
@@ -128,6 +130,19 @@ describe('an event of its rule', () => {
   })
 })
 
+test('makes cron fire what is due, and stay for what falls due in its window', async () => {
+  await addSchedule(database(), { next_fire_at: midnight(3) })
+  await addSchedule(database(), { next_fire_at: midnight(3), ...deliverable })
+  const soon = `date_trunc('second', clock_timestamp() + interval '2 seconds')`
+  await addSchedule(database(), { recurrence: `'every 1h'`, start_at: soon, next_fire_at: soon })
+  expect(await deployment.start('cron')).toMatchObject({
+    outcome: 'drained',
+    pulses: 2,
+    byDisposition: { fired: 6 },
+  })
+  expect(await countByStatus()).toEqual({ pending: 6 })
+})
+
 describe('what a function prints', () => {
   const linesOf = async (functions: Deployment, count: number) =>
     (await functions.printed(count)).map(line => JSON.parse(line))
@@ -166,7 +181,8 @@ describe('nothing is written', () => {
     await insertJobs(database(), scheduledJob({ due: true }), 5)
     await insertJobs(database(), lockedJob({ expired: true }), 5)
     await insertJobs(database(), pendingJob({ overdue: true }), 5)
-    await database().rows('truncate taskq.workers, taskq.batches, taskq.reservation_slots')
+    await database().rows('truncate taskq.workers, taskq.batches, taskq.reservation_slots, taskq.schedules')
+    for (let n = 0; n < 5; n++) await addSchedule(database())
     const past = `now() - interval '1 day'`
     const over = { ...endedJob('succeeded'), result: `'1'`, result_expires_at: past }
     await insertJobs(database(), over, 5)
