@@ -12,7 +12,7 @@ create table {schema}.schedules (
   start_at timestamptz,
   end_at timestamptz,
   -- How much later than its instant each one fires, so that not all of midnight is due at midnight.
-  smear interval not null default '0' check (smear >= interval '0'),
+  smear interval not null default '0' check (smear between interval '0' and interval '1 day'),
   shape text,
   missed text,
   on_open text,

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Missed } from './planner.ts'
 import { type Instant, type Recurrence, recurrenceOf, spliced } from './recurrence/recurrence.ts'
 
 /** An instant as it fires: `atMs` has the schedule's part of the smear in it, `nominalMs` has not. */
@@ -15,10 +16,22 @@ export interface Timing {
   readonly smearMs: number
 }
 
-/** A definition of before, and until when it held. */
-export interface EarlierTiming extends Timing {
-  readonly fromMs: number
-  readonly untilMs: number
+/** What a definition answers about an instant that was missed, and about one that is open. */
+export interface Answers {
+  readonly shape: 'intent' | 'deliverable'
+  readonly missed: Missed
+  readonly onOpen: 'supersede' | 'skip' | 'add'
+}
+
+/** The definition that stands, and since when. */
+export type CurrentTerms = Timing & Answers & { readonly revisedAtMs: number }
+
+/** A definition of before, and from when until when it held. */
+export type EarlierTerms = Timing & Answers & { readonly fromMs: number; readonly untilMs: number }
+
+/** The instants for which one definition held, as they fire, and its answers about them. */
+export interface Part extends Answers {
+  readonly recurrence: Recurrence
 }
 
 /** The recurrence of a schedule by one definition, smear included. */
@@ -27,24 +40,34 @@ export function firingOf(id: string, timing: Timing): Recurrence {
 }
 
 /**
- * The recurrence of a schedule over all definitions that still matter: an instant that fell due under an
- * earlier one is owed as that one said, whatever the definition says now.
+ * A schedule by all definitions that still matter: an instant is owed as the one said that held at it, its
+ * time and its answers, whatever is said now. A smear may have the last instants of one definition fire
+ * behind the first of the next. Where nobody knows what held before the first, it did.
  */
-export function firingThroughEdits(
-  id: string,
-  current: Timing & { readonly revisedAtMs: number },
-  earlier: readonly EarlierTiming[],
-): Recurrence {
-  const now = firingOf(id, current)
-  if (earlier.length === 0) return now
-  return spliced([
-    ...earlier.map(each => ({
-      recurrence: firingOf(id, each),
-      fromMs: each.fromMs,
-      untilMs: each.untilMs,
-    })),
-    { recurrence: now, fromMs: current.revisedAtMs, untilMs: Number.POSITIVE_INFINITY },
-  ])
+export function partsOf(id: string, current: CurrentTerms, earlier: readonly EarlierTerms[]): Part[] {
+  const none = earlier.length === 0
+  const always = { fromMs: Number.NEGATIVE_INFINITY, untilMs: Number.POSITIVE_INFINITY }
+  const last = none ? { ...current, ...always } : { ...current, ...always, fromMs: current.revisedAtMs }
+  return [...earlier, last].map((terms, place) => {
+    const { shape, missed, onOpen, untilMs } = terms
+    const fromMs = place === 0 ? Number.NEGATIVE_INFINITY : terms.fromMs
+    const held = spliced([{ recurrence: recurrenceOf(terms), fromMs, untilMs }])
+    return { shape, missed, onOpen, recurrence: later(held, smearPartMs(id, terms.smearMs)) }
+  })
+}
+
+/** The instants of all parts, in the order in which they fire. */
+export function merged(parts: readonly Part[]): Recurrence {
+  const [only] = parts
+  if (parts.length === 1 && only !== undefined) return only.recurrence
+  const recurrences = parts.map(({ recurrence }) => recurrence)
+  const all = (find: (recurrence: Recurrence) => Instant | undefined) =>
+    recurrences.flatMap(recurrence => find(recurrence) ?? []).sort((one, other) => one.atMs - other.atMs)
+  return {
+    next: afterMs => all(each => each.next(afterMs))[0],
+    newest: (fromMs, untilMs) => all(each => each.newest(fromMs, untilMs)).at(-1),
+    count: (fromMs, untilMs) => recurrences.reduce((sum, each) => sum + each.count(fromMs, untilMs), 0),
+  }
 }
 
 /** The instant that a firing is for, as its calendar says it. */

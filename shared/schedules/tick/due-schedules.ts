@@ -1,17 +1,27 @@
 import { arg, type Fragment, schema, sql, statement } from '../../sql/statement.ts'
-import { float8, int4, jsonb, type PgType, text, uuid, uuidArray } from '../../sql/types.ts'
+import { int4, int8, jsonb, type PgType, text, uuid, uuidArray } from '../../sql/types.ts'
 import { isDue } from '../cron.ts'
-import type { EarlierTiming } from '../firing.ts'
-import type { Missed } from '../planner.ts'
+import type { Answers, EarlierTerms } from '../firing.ts'
 
-/** An instant in milliseconds since 1970; one between two of them counts as the later. */
-export const msOf = (instant: Fragment<unknown>) => sql`ceil(extract(epoch from ${instant}) * 1000)::float8`
+/**
+ * An instant in milliseconds since 1970, or a span in milliseconds; what lies between two of them counts as
+ * the later. A whole number, since a setting of the session may round others. An instant that never comes is
+ * the last that a calendar has here, and one that was always the first.
+ */
+export const msOf = (instant: Fragment<unknown>) => sql`case
+      when extract(epoch from ${instant}) >= 253402300800 then 253402300800000
+      when extract(epoch from ${instant}) <= 0 then 0
+      else ceil(extract(epoch from ${instant}) * 1000)
+    end::int8`
 
-/** The definitions of before of `schedules s` that held after an instant, as {@link EarlierTiming}s. */
+/** The definitions of before of `schedules s` whose instants fire after a moment, as {@link EarlierTerms}. */
 export const earlierSince = (instant: Fragment<unknown>) => sql`(
       select jsonb_agg(jsonb_build_object(
         'recurrence', held.definition ->> 'recurrence',
         'timezone', held.definition ->> 'timezone',
+        'shape', held.definition ->> 'shape',
+        'missed', held.definition ->> 'missed',
+        'onOpen', held.definition ->> 'on_open',
         'startAtMs', ${msOf(sql`(held.definition ->> 'start_at')::timestamptz`)},
         'endAtMs', ${msOf(sql`(held.definition ->> 'end_at')::timestamptz`)},
         'smearMs', ${msOf(sql`(held.definition ->> 'smear')::interval`)},
@@ -22,24 +32,31 @@ export const earlierSince = (instant: Fragment<unknown>) => sql`(
         from ${schema}.schedule_revisions r
         where r.schedule_id = s.id and r.revision <= s.revision
       ) as held
-      where held.revision < s.revision and held.until > ${instant}
+      where held.revision < s.revision
+        and held.until + (held.definition ->> 'smear')::interval > ${instant}
     )`
 
-/** What is owed still may be theirs. They are asked for only where the cursor stands before the last edit. */
-const earlier = sql`case when s.next_fire_at < s.revised_at then ${earlierSince(sql`s.next_fire_at`)} end`
+/** What is owed still may be theirs, where the cursor stands before the last edit and what a smear adds. */
+const earlier = sql`case when s.next_fire_at < s.revised_at + interval '1 day'
+      then ${earlierSince(sql`s.next_fire_at`)} end`
 
-/** What decides when a schedule is due, as {@link firingThroughEdits} takes it, of `schedules s`. */
+const wordOf = <Word extends string>() => text as PgType<unknown> as PgType<Word>
+
+/** What decides when a schedule is due and how, as {@link partsOf} takes it, of `schedules s`. */
 export const timingColumns = {
+  shape: wordOf<Answers['shape']>(),
+  missed: wordOf<Answers['missed']>(),
+  onOpen: wordOf<Answers['onOpen']>(),
   recurrence: text,
   timezone: text,
-  startAtMs: float8.orNull,
-  endAtMs: float8.orNull,
-  smearMs: float8,
-  revisedAtMs: float8,
-  earlier: jsonb.orNull as PgType<unknown> as PgType<EarlierTiming[] | null>,
+  startAtMs: int8.orNull,
+  endAtMs: int8.orNull,
+  smearMs: int8,
+  revisedAtMs: int8,
+  earlier: jsonb.orNull as PgType<unknown> as PgType<EarlierTerms[] | null>,
 } as const
 
-export const timing = sql`s.recurrence, s.timezone,
+export const timing = sql`s.shape, s.missed, s.on_open as "onOpen", s.recurrence, s.timezone,
     ${msOf(sql`s.start_at`)} as "startAtMs", ${msOf(sql`s.end_at`)} as "endAtMs",
     ${msOf(sql`s.smear`)} as "smearMs", ${msOf(sql`s.revised_at`)} as "revisedAtMs",
     ${earlier} as earlier`
@@ -51,19 +68,18 @@ export const timing = sql`s.recurrence, s.timezone,
 export const readDue = statement(
   'due-schedules',
   {
-    nowMs: float8,
+    nowMs: int8,
     id: uuid,
     name: text,
     actor: text,
-    missed: text as PgType<unknown> as PgType<Missed>,
     payloadFactory: text.orNull,
     revision: int4,
     cursor: text,
-    cursorMs: float8,
+    cursorMs: int8,
     ...timingColumns,
   },
-  sql`select extract(epoch from statement_timestamp())::float8 * 1000 as "nowMs",
-    s.id, s.name, s.actor, s.missed, s.payload_factory as "payloadFactory", s.revision,
+  sql`select floor(extract(epoch from statement_timestamp()) * 1000)::int8 as "nowMs",
+    s.id, s.name, s.actor, s.payload_factory as "payloadFactory", s.revision,
     s.next_fire_at::text as cursor, ${msOf(sql`s.next_fire_at`)} as "cursorMs",
     ${timing}
   from ${schema}.schedules s
@@ -77,8 +93,8 @@ export type DueSchedule = NonNullable<(typeof readDue)['_row']>
 /** The zones of the next schedules that fall due within a minute. */
 export const readZonesAhead = statement(
   'zones-ahead',
-  { timezone: text, nowMs: float8 },
-  sql`select distinct ahead.timezone, extract(epoch from statement_timestamp())::float8 * 1000 as "nowMs"
+  { timezone: text, nowMs: int8 },
+  sql`select distinct ahead.timezone, floor(extract(epoch from statement_timestamp()) * 1000)::int8 as "nowMs"
   from (
     select s.timezone from ${schema}.schedules s
     where s.enabled and s.tick_at <= statement_timestamp() + interval '1 minute'

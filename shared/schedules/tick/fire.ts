@@ -1,11 +1,15 @@
 import { schema, sql, statement } from '../../sql/statement.ts'
 import { bool, int4, type PgType, text, uuid } from '../../sql/types.ts'
+import type { Answers } from '../firing.ts'
 import { judged } from './judge.ts'
 
 /** One schedule as a tick has planned it: the fence, what it fires, and where its cursor goes. */
 export interface PlannedFire {
   readonly id: string
   readonly revision: number
+  /** The answers of the definition that held at its instants. */
+  readonly shape: Answers['shape']
+  readonly onOpen: Answers['onOpen']
   /** Where the cursor stood when the plan was made, as the database wrote it. */
   readonly cursor: string
   /** Where it goes; null: no instant comes any more. */
@@ -76,6 +80,7 @@ const stored = sql`
         'schedule', v.name,
         'latenessMs', round(extract(epoch from stamp.now - p.at) * 1000)::bigint)
         || case when p.shifted then jsonb_build_object('shifted', true) else '{}' end
+        || case v.shape when 'deliverable' then jsonb_build_object('deliverable', true) else '{}' end
     from stamp, placed p
     join verdict v on v.id = p.schedule_id
     -- In brackets it stays one look-up a row; a join would be planned for few rows, and loop.

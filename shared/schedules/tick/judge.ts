@@ -2,10 +2,13 @@ import { arg, type Fragment, schema, sql } from '../../sql/statement.ts'
 import { jsonb } from '../../sql/types.ts'
 import { placesLeft } from './room.ts'
 
+/** Of `jobs j`: whether it is an instance of a deliverable. */
+export const isOwed = sql`coalesce(j.metadata ? 'deliverable', false)`
+
 const given = sql`
   given as materialized (
     select g.* from jsonb_to_recordset(${arg('planned', jsonb)}) as g (
-      id uuid, revision int, cursor text, next timestamptz, missed bigint,
+      id uuid, revision int, cursor text, shape text, "onOpen" text, next timestamptz, missed bigint,
       "missedFrom" timestamptz, "missedTo" timestamptz, fires jsonb)
   )`
 
@@ -16,7 +19,7 @@ const given = sql`
  */
 const heldBy = (fence: Fragment<unknown>) => sql`
   held as materialized (
-    select s.id, s.name, s.actor, s.shape, s.on_open, s.payload, s.revision, s.next_fire_at,
+    select s.id, s.name, s.actor, g.shape, g."onOpen" as on_open, s.payload, s.revision, s.next_fire_at,
       g.next, g.missed, g."missedFrom" as missed_from, g."missedTo" as missed_to, g.fires,
       a.actor is not null as is_known, coalesce(s.queue, a.queue) as queue,
       a.max_attempts, a.retry_kind, a.retry_backoff, a.retry_base, a.retry_cap, a.retry_jitter,
@@ -39,7 +42,8 @@ const heldBy = (fence: Fragment<unknown>) => sql`
 
 /**
  * Their open instances, and those of them that could be locked. One that ended or was locked between the two
- * makes the schedule busy: whether it is open is then known to nobody, and the next tick asks again.
+ * makes the schedule busy: whether it is open is then known to nobody, and the next tick asks again. A job
+ * that was owed when it fired stays owed, whatever its schedule has become: it is nobody's older instance.
  */
 const open = sql`
   seen as materialized (
@@ -47,6 +51,7 @@ const open = sql`
     from ${schema}.jobs j
     where j.schedule_id = any (array(select id from held where on_open <> 'add' and fires <> '[]'))
       and j.schedule_id is not null and j.status in ('pending', 'scheduled', 'running')
+      and not ${isOwed}
   ),
   locked as materialized (
     select j.id, j.schedule_id, j.actor, j.status, j.unclaimed_since

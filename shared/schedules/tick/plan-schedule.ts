@@ -1,6 +1,7 @@
-import { storableText } from '../../core/text.ts'
-import { firingThroughEdits, nominalMsOf } from '../firing.ts'
-import { type PlanBounds, plan } from '../planner.ts'
+import { storableError, storableText } from '../../core/text.ts'
+import { nominalMsOf, partsOf } from '../firing.ts'
+import { planParts } from '../plan-parts.ts'
+import type { PlanBounds } from '../planner.ts'
 import type { Instant } from '../recurrence/recurrence.ts'
 import type { DueSchedule } from './due-schedules.ts'
 import type { PlannedFire, PlannedInstant } from './fire.ts'
@@ -15,17 +16,24 @@ export function planSchedule(
   bounds: Omit<PlanBounds, 'asOfMs'>,
   newJobId: () => string,
 ): PlannedFire {
-  const recurrence = firingThroughEdits(due.id, due, due.earlier ?? [])
-  const owing = { recurrence, cursorMs: due.cursorMs, missed: due.missed }
-  const planned = plan(owing, { ...bounds, asOfMs: Math.floor(due.nowMs) })
+  const parts = partsOf(due.id, due, due.earlier ?? [])
+  const planned = planParts(parts, due.cursorMs, { ...bounds, asOfMs: due.nowMs }) ?? over(due)
+  const { shape, onOpen } = planned.part
   return {
     ...fenceOf(due),
+    shape,
+    onOpen,
     next: isoOrNull(planned.cursorToMs),
     missed: planned.missed,
     missedFrom: isoOrNull(planned.missedFromMs),
     missedTo: isoOrNull(planned.missedToMs),
     fires: planned.fires.map((instant, ordinal) => plannedInstant(instant, ordinal, newJobId())),
   }
+}
+
+/** No instant comes any more: the cursor ends. */
+function over(part: DueSchedule) {
+  return { fires: [], missed: 0, missedFromMs: null, missedToMs: null, cursorToMs: null, part }
 }
 
 export function plannedInstant(instant: Instant, ordinal: number, job: string): PlannedInstant {
@@ -46,6 +54,5 @@ export function troubleOf(
   kind: Trouble['kind'],
   error: unknown,
 ): Trouble {
-  const message = error instanceof Error ? error.message : String(error)
-  return { ...fenceOf(fence), kind, error: storableText(message, errorBytesMax) }
+  return { ...fenceOf(fence), kind, error: storableText(storableError(error).message, errorBytesMax) }
 }

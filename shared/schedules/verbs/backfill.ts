@@ -2,8 +2,8 @@ import { jobIds } from '../../client/job-id.ts'
 import { InvalidInputError } from '../../core/errors.ts'
 import type { Runner } from '../../sql/connection.ts'
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import { float8, jsonb, type PgType, textArray, uuid } from '../../sql/types.ts'
-import { type EarlierTiming, firingThroughEdits, nominalMsOf } from '../firing.ts'
+import { int8, jsonb, type PgType, textArray, uuid } from '../../sql/types.ts'
+import { type EarlierTerms, merged, nominalMsOf, partsOf } from '../firing.ts'
 import type { Instant, Recurrence } from '../recurrence/recurrence.ts'
 import { earlierSince, msOf } from '../tick/due-schedules.ts'
 import type { PlannedInstant } from '../tick/fire.ts'
@@ -41,14 +41,14 @@ export interface Backfilled {
 /** A schedule's definitions of before, since its first. */
 export const readHistory = statement(
   'read-schedule-history',
-  { earlier: jsonb.orNull as PgType<unknown> as PgType<EarlierTiming[] | null> },
+  { earlier: jsonb.orNull as PgType<unknown> as PgType<EarlierTerms[] | null> },
   sql`select ${earlierSince(sql`'-infinity'::timestamptz`)} as earlier
   from ${schema}.schedules s where s.id = ${arg('id', uuid)}`,
 )
 
 export const readOccurrences = statement(
   'read-schedule-occurrences',
-  { dueMs: float8 },
+  { dueMs: int8 },
   sql`select ${msOf(sql`o.due_at`)} as "dueMs"
   from ${schema}.schedule_occurrences o
   where o.schedule_id = ${arg('id', uuid)}
@@ -152,10 +152,8 @@ async function missingOf(transaction: Runner, { id }: HeldSchedule, instants: re
 }
 
 /** The instants of every definition, the first of which holds for all time before it. */
-function recurrenceOfAll(held: HeldSchedule, earlier: readonly EarlierTiming[]): Recurrence {
-  const [first, ...rest] = earlier
-  return firingThroughEdits(held.id, held, first === undefined ? [] : [{ ...first, fromMs: 0 }, ...rest])
-}
+const recurrenceOfAll = (held: HeldSchedule, earlier: readonly EarlierTerms[]): Recurrence =>
+  merged(partsOf(held.id, held, earlier))
 
 function instantsOf(recurrence: Recurrence, afterMs: number, fromMs: number, toMs: number, max: number) {
   const instants: Instant[] = []

@@ -3,11 +3,14 @@ import type { Actor } from '../../client/define-actor.ts'
 import { InvalidInputError } from '../../core/errors.ts'
 import type { CommonTerms, MissedRun, Payloads, WhenDue } from '../define-schedule.ts'
 import { type Definition, definitionOf, differences } from '../definition.ts'
+import { merged, partsOf } from '../firing.ts'
 import { fieldsOf, type GivenFields, type ScheduleFields } from '../schedule-fields.ts'
 import { checkFactory, firstFrom, requireActor, withSchema } from './create.ts'
+import { dateOf } from './finite-ms.ts'
 import type { HeldSchedule } from './held-schedule.ts'
 import { owedWords, owingAt, words } from './owing.ts'
 import { changeOf, type DefinitionChange, storeDefinitions } from './store-definitions.ts'
+import { requireReason } from './switch.ts'
 import { lockLiving, type Reasoned, type ScheduleChanged, unchanged, type VerbPorts } from './verb-ports.ts'
 
 type Cleared = 'queue' | 'maxUnclaimedAge' | 'startAt' | 'endAt'
@@ -24,15 +27,17 @@ export type ScheduleEdit<Payload extends StandardSchemaV1 = StandardSchemaV1> = 
 type Neither<Names extends string> = { readonly [Name in Names]?: never }
 
 /**
- * Changes what a schedule is. What was due before the edit stays owed as the old definition said, so its
- * cursor stays where anything is; else it goes to the first instant of the new one. What failed before is
- * forgotten. Errors, with nothing written: `SCHEDULE_UNKNOWN`, and those of `create`.
+ * Changes what a schedule is. What was due before the edit stays owed, at the times of the old definition and
+ * by its answers for missed runs and open instances, so its cursor stays where anything is; else it goes to
+ * the first instant of the new one. What is owed fires with the payload, queue and actor that stand then, so
+ * that an edit mends what fails, which is forgotten. A deliverable that owes something becomes an intent only
+ * with a reason. Errors, with nothing written: `SCHEDULE_UNKNOWN`, and those of `create`.
  */
 export async function editSchedule(
   { transact, settings, principal, definitions }: VerbPorts,
   name: string,
   changes: object,
-  { reason }: Reasoned = {},
+  options: Reasoned = {},
 ): Promise<ScheduleChanged> {
   const given = fieldsOf(changes, true)
   if (given.name !== undefined) {
@@ -49,15 +54,28 @@ export async function editSchedule(
     const definition = await definitionOf(fields, ports)
     const changed = differences(held.definition, definition)
     if (changed.length === 0) return unchanged(held, 'it is so already')
+    requireReasonToRelease(held, definition, nowMs, options)
     if (given.payloadFactory !== undefined) checkFactory(definition.payloadFactory, definitions)
     if (given.actor !== undefined) await requireActor(transaction, given.actor)
     const change = editOf(held, definition, nowMs, changed)
     const how = { changes: [{ ...change, declared: held.declared }], isSync: false }
-    const who = { now: words(nowMs), principal, reason: reason ?? null }
+    const who = { now: words(nowMs), principal, reason: options.reason ?? null }
     const [stored] = await transaction.run(storeDefinitions, { ...how, ...who })
     if (stored === undefined) throw new Error(`schedule "${name}" was locked and is gone`)
-    return { name, changed: true, revision: stored.revision, nextAt: stored.nextAt, note: change.note }
+    return { name, changed: true, revision: stored.revision, nextAt: dateOf(stored.nextMs), note: change.note }
   })
+}
+
+/** Of an intent only the newest is owed: who makes one of a deliverable that owes something says why. */
+function requireReasonToRelease(
+  held: HeldSchedule,
+  { shape }: Definition,
+  nowMs: number,
+  options: Reasoned,
+): void {
+  if (shape === 'deliverable') return
+  const owing = owingAt(held, nowMs)
+  if (owing.count !== 0) requireReason(held, options, `makes an intent of ${owedWords(owing)}`)
 }
 
 /** The fields that stand, with what was given in their place. */
@@ -65,6 +83,22 @@ function edited({ name, definition }: HeldSchedule, given: GivenFields): Schedul
   const { ageFollowsPeriod, maxUnclaimedAgeMs, ...rest } = definition
   return { ...rest, name, maxUnclaimedAgeMs: ageFollowsPeriod ? null : maxUnclaimedAgeMs, ...given }
 }
+
+/** The first instant from now on, of what an old smear still lets fire and of what the new definition says. */
+function nextThroughEdit(held: HeldSchedule, definition: Definition, nowMs: number): number | null {
+  const { id, earlier, revisedAtMs } = held
+  try {
+    const old = { ...held, fromMs: revisedAtMs, untilMs: nowMs }
+    const parts = partsOf(id, { ...definition, revisedAtMs: nowMs }, [...(earlier ?? []), old])
+    return merged(parts).next(nowMs - 1)?.atMs ?? null
+  } catch {
+    // What stood could not be read, so that nothing of it is due.
+    return firstFrom(id, definition, nowMs)
+  }
+}
+
+/** What is due before an edit. Its job is made by what stands, so that an edit can mend what fails. */
+const owedHow = 'owed at the old times and by the old answers, with the payload, queue and actor of now'
 
 /** What an edit does to the row and its cursor, and says of it. */
 export function editOf(
@@ -75,10 +109,10 @@ export function editOf(
 ): DefinitionChange {
   const owing = owingAt(held, nowMs)
   const keeps = owing.count !== undefined && owing.count > 0
-  const nextMs = firstFrom(held.id, definition, nowMs)
+  const nextMs = nextThroughEdit(held, definition, nowMs)
   const said = changed.length === 0 ? 'declared as it is' : `changed ${changed.join(', ')}`
   const note = keeps
-    ? `${said}; keeps ${owedWords(owing)}, owed as it was; then the next is ${words(nextMs)}`
+    ? `${said}; keeps ${owedWords(owing)}, ${owedHow}; then the next is ${words(nextMs)}`
     : `${said}; owed ${owedWords(owing)}; the next was ${words(held.cursorMs)} and is ${words(nextMs)}`
   const { id, name, declared } = held
   return changeOf(definition, {

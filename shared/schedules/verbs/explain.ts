@@ -1,6 +1,6 @@
 import { durationMs, formatDuration } from '../../core/durations.ts'
-import { nominalMsOf } from '../firing.ts'
-import { firingOfHeld, type HeldSchedule } from './held-schedule.ts'
+import { merged, nominalMsOf } from '../firing.ts'
+import { type HeldSchedule, partsOfHeld } from './held-schedule.ts'
 import { owedWords, owingAt, words } from './owing.ts'
 import { decisionsOf, type Simulation } from './simulate.ts'
 import { readOne, type VerbPorts } from './verb-ports.ts'
@@ -31,7 +31,8 @@ const downMs = durationMs('', '3d')
 /** Says what a schedule means: in words, in its next instants, and after three days without a tick. */
 export async function explainSchedule({ transact, settings }: VerbPorts, name: string): Promise<Explanation> {
   const { held, nowMs } = await transact(transaction => readOne(transaction, name))
-  const firing = held.isRetired ? undefined : firingOfHeld(held)
+  const parts = held.isRetired ? undefined : partsOfHeld(held)
+  const firing = parts && merged(parts)
   const firstMs = firing?.next(nowMs - 1)?.atMs
   const nothing = {
     name,
@@ -39,7 +40,7 @@ export async function explainSchedule({ transact, settings }: VerbPorts, name: s
     next: [],
     afterThreeDaysDown: { decisions: [], left: 0 },
   }
-  if (firing === undefined || firstMs === undefined) return nothing
+  if (parts === undefined || firing === undefined || firstMs === undefined) return nothing
   const next: NextInstant[] = []
   for (
     let at = firing.next(nowMs - 1);
@@ -52,7 +53,7 @@ export async function explainSchedule({ transact, settings }: VerbPorts, name: s
   return {
     ...nothing,
     next,
-    afterThreeDaysDown: decisionsOf(held, firing, firstMs, nowMs + downMs, settings),
+    afterThreeDaysDown: decisionsOf(held, parts, firstMs, nowMs + downMs, settings),
   }
 }
 

@@ -81,7 +81,8 @@ export async function fireInstants(
   how: ByHand,
 ): Promise<FiredByHand> {
   const nothing = { missed: 0, missedFrom: null, missedTo: null, next: null }
-  const planned: PlannedFire[] = [{ id, revision, cursor: now, ...nothing, fires }]
+  const { shape, onOpen } = definition
+  const planned: PlannedFire[] = [{ id, revision, shape, onOpen, cursor: now, ...nothing, fires }]
   const [done] = await transaction.run(fireByHand, { planned, ...how })
   if (done === undefined || done.outcome === 'stale')
     throw new Error(`schedule "${name}" was locked and is gone`)

@@ -1,9 +1,11 @@
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import { bool, float8, int4, jsonb, type PgType, text, textArray, uuid } from '../../sql/types.ts'
+import { bool, int4, int8, jsonb, type PgType, text, textArray, uuid } from '../../sql/types.ts'
 import { type Definition, definitionJson, rowOfRevision } from '../definition.ts'
-import { firingThroughEdits } from '../firing.ts'
+import { merged, type Part, partsOf } from '../firing.ts'
 import type { Recurrence } from '../recurrence/recurrence.ts'
 import { msOf, timing, timingColumns } from '../tick/due-schedules.ts'
+import { isOwed } from '../tick/judge.ts'
+import { finiteMs } from './finite-ms.ts'
 
 const names = arg('names', textArray)
 
@@ -21,8 +23,9 @@ export const lockSchedules = statement(
 /** The database's instant as it is, and as the next whole millisecond: an instant of a schedule is one. */
 export const readClock = statement(
   'read-schedule-clock',
-  { now: text, nowMs: float8 },
-  sql`select statement_timestamp()::text as now, ${msOf(sql`statement_timestamp()`)} as "nowMs"`,
+  { now: text, nowMs: int8 },
+  sql`select to_char(statement_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as now,
+    ${msOf(sql`statement_timestamp()`)} as "nowMs"`,
 )
 
 const definitionType = jsonb as PgType<unknown> as PgType<Definition>
@@ -34,7 +37,7 @@ export const readSchedules = statement(
     id: uuid,
     name: text,
     revision: int4,
-    cursorMs: float8.orNull,
+    cursorMs: int8.orNull,
     isRetired: bool,
     enabled: bool,
     disabledBy: text.orNull as PgType<unknown> as PgType<'operator' | 'auto' | null>,
@@ -49,12 +52,13 @@ export const readSchedules = statement(
     standsAsDeclared: bool,
     ...timingColumns,
   },
-  sql`select s.id, s.name, s.revision, ${msOf(sql`s.next_fire_at`)} as "cursorMs",
+  sql`select s.id, s.name, s.revision, ${finiteMs(sql`s.next_fire_at`)} as "cursorMs",
     s.retired_at is not null as "isRetired", s.enabled, s.disabled_by as "disabledBy",
     s.consecutive_failures as failures, s.last_fire_error as "lastError",
     exists (
       select from ${schema}.jobs j
-      where j.schedule_id = s.id and j.status in ('pending', 'scheduled', 'running')) as "hasOpen",
+      where j.schedule_id = s.id and j.status in ('pending', 'scheduled', 'running')
+        and (s.on_open = 'add' or not ${isOwed})) as "hasOpen",
     s.declared,
     ${definitionJson(sql`s`)} as definition,
     (
@@ -74,12 +78,18 @@ export const readSchedules = statement(
 /** A schedule as it was read. */
 export type HeldSchedule = NonNullable<(typeof readSchedules)['_row']>
 
-/** The instants of a schedule through its edits, or undefined where nobody can read its recurrence. */
-export function firingOfHeld(held: HeldSchedule): Recurrence | undefined {
+/** A schedule by all of its definitions that still matter; undefined where nobody can read its recurrence. */
+export function partsOfHeld(held: HeldSchedule): readonly Part[] | undefined {
   try {
-    return firingThroughEdits(held.id, held, held.earlier ?? [])
+    return partsOf(held.id, held, held.earlier ?? [])
   } catch {
     // Written past every check, by hand: an edit is what mends it.
     return undefined
   }
+}
+
+/** Its instants through its edits. */
+export function firingOfHeld(held: HeldSchedule): Recurrence | undefined {
+  const parts = partsOfHeld(held)
+  return parts && merged(parts)
 }

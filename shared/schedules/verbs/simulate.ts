@@ -1,8 +1,7 @@
 import { InvalidInputError } from '../../core/errors.ts'
-import { nominalMsOf } from '../firing.ts'
-import { plan } from '../planner.ts'
-import type { Recurrence } from '../recurrence/recurrence.ts'
-import { firingOfHeld, type HeldSchedule } from './held-schedule.ts'
+import { merged, nominalMsOf, type Part } from '../firing.ts'
+import { planParts } from '../plan-parts.ts'
+import { type HeldSchedule, partsOfHeld } from './held-schedule.ts'
 import { readOne, type VerbPorts } from './verb-ports.ts'
 
 export interface SimulateOptions {
@@ -51,17 +50,17 @@ export async function simulateOutage(
   const untilMs = momentOf('until', until)
   const { held } = await transact(transaction => readOne(transaction, name))
   const { enabled } = held
-  const firing = firingOfHeld(held)
-  const cursorMs = fromMs === undefined ? held.cursorMs : (firing?.next(fromMs - 1)?.atMs ?? null)
-  if (firing === undefined || cursorMs === null) return { name, enabled, decisions: [], left: 0 }
-  return { name, enabled, ...decisionsOf(held, firing, cursorMs, untilMs, settings) }
+  const parts = partsOfHeld(held)
+  if (parts === undefined) return { name, enabled, decisions: [], left: 0 }
+  const cursorMs = fromMs === undefined ? held.cursorMs : (merged(parts).next(fromMs - 1)?.atMs ?? null)
+  return { name, enabled, ...decisionsOf(held, parts, cursorMs, untilMs, settings) }
 }
 
 /** What the ticks that come at a moment decide about all that is due since a cursor. */
 export function decisionsOf(
   held: HeldSchedule,
-  recurrence: Recurrence,
-  fromMs: number,
+  parts: readonly Part[],
+  fromMs: number | null,
   untilMs: number,
   settings: VerbPorts['settings'],
 ): Pick<Simulation, 'decisions' | 'left'> {
@@ -70,11 +69,11 @@ export function decisionsOf(
     latenessToleranceMs: settings.cronLatenessTolerance,
     catchUpMax: settings.cronMaxCatchUp,
   }
-  const { missed } = held.definition
   const decisions: SimulatedDecision[] = []
-  let cursorMs: number | null = fromMs
+  let cursorMs = fromMs
   while (cursorMs !== null && cursorMs <= untilMs && decisions.length < decisionsMax) {
-    const planned = plan({ recurrence, cursorMs, missed }, bounds)
+    const planned = planParts(parts, cursorMs, bounds)
+    if (planned === undefined) break
     decisions.push({
       at: new Date(untilMs),
       fires: planned.fires.map(instant => new Date(nominalMsOf(instant))),
@@ -83,17 +82,17 @@ export function decisionsOf(
       missedTo: dateOf(planned.missedToMs),
       cursorFrom: new Date(cursorMs),
       cursorTo: dateOf(planned.cursorToMs),
-      onOpen: planned.fires.length === 0 ? null : onOpenOf(held),
+      onOpen: planned.fires.length === 0 ? null : onOpenOf(held, planned.part),
     })
     cursorMs = planned.cursorToMs
   }
-  const left = cursorMs === null || cursorMs > untilMs ? 0 : recurrence.count(cursorMs, untilMs)
+  const left = cursorMs === null || cursorMs > untilMs ? 0 : merged(parts).count(cursorMs, untilMs)
   return { decisions, left }
 }
 
-function onOpenOf({ hasOpen, definition }: HeldSchedule): SimulatedDecision['onOpen'] {
+function onOpenOf({ hasOpen }: HeldSchedule, { onOpen }: Part): SimulatedDecision['onOpen'] {
   if (!hasOpen) return null
-  return definition.onOpen === 'skip' ? 'skipped_open' : definition.onOpen
+  return onOpen === 'skip' ? 'skipped_open' : onOpen
 }
 
 const dateOf = (ms: number | null) => (ms === null ? null : new Date(ms))

@@ -33,7 +33,13 @@ beforeAll(async () => {
   )
   for (const { id, cursor, job } of due) {
     const fires = [{ ordinal: 0, job, due: cursor, at: cursor, shifted: false }]
-    const none = { missed: 0, missedFrom: null, missedTo: null }
+    const none = {
+      missed: 0,
+      missedFrom: null,
+      missedTo: null,
+      shape: 'intent',
+      onOpen: 'supersede',
+    } as const
     planned.push({ id, revision: 1, cursor, next: null, ...none, fires })
   }
 })

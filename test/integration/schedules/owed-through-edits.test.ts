@@ -1,0 +1,69 @@
+import { expect, it } from 'vitest'
+import { dailyDeliverable, dailyIntent, useSchedules } from '../../support/schedule-verbs.ts'
+import { addSchedule, brokenFacts, deliverable, fireOnce, midnight } from '../../support/schedules.ts'
+
+const { database, schedules, rowOf, owingSince, decisions } = useSchedules()
+
+const jobsOf = (name = 'daily') =>
+  database().rows<{ status: string; due: Date; owed: boolean; at: Date }>(
+    `select j.status::text, occurrence_due_at as due, j.metadata ? 'deliverable' as owed, scheduled_at as at
+     from taskq.jobs j join taskq.schedules s on s.id = j.schedule_id
+     where s.name = $1 order by occurrence_due_at, j.created_at`,
+    [name],
+  )
+
+const midnights = async (...daysAgo: number[]) => {
+  const rows = await database().rows<{ at: Date }>(
+    daysAgo.map((days, place) => `select ${place} as place, ${midnight(days)} as at`).join(' union all ') +
+      ' order by place',
+  )
+  return rows.map(({ at }) => at)
+}
+
+it('what a deliverable owed is fired whole after it became an intent, and none of its jobs is superseded', async () => {
+  const taskq = await schedules()
+  await taskq.create(dailyDeliverable)
+  await owingSince(midnight(5))
+  // One that was fired before, and is open still.
+  await fireOnce(database(), { settings: { cronMaxCatchUp: 1 }, request: { maxBatches: 1 } })
+  await taskq.edit('daily', { intent: dailyIntent.intent }, { reason: 'only the newest matters now' })
+  expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 5 } })
+  const jobs = await jobsOf()
+  expect(jobs.map(({ due }) => due)).toEqual(await midnights(5, 4, 3, 2, 1, 0))
+  expect(jobs.map(({ status, owed }) => [status, owed])).toEqual(
+    Array.from({ length: 6 }, () => ['pending', true]),
+  )
+  // The next instance is the intent's: it has nothing to supersede, and is not owed.
+  await database().rows(`update taskq.schedules set next_fire_at = next_fire_at - interval '1 day',
+    revised_at = revised_at - interval '2 days'`)
+  await database().rows(`update taskq.schedule_occurrences set due_at = due_at - interval '100 years'`)
+  expect((await fireOnce(database())).byDisposition).toEqual({ fired: 1 })
+  expect((await jobsOf()).filter(({ owed }) => !owed)).toMatchObject([{ status: 'pending' }])
+})
+
+it('what an intent owed fires by its own answers after it became a deliverable', async () => {
+  const taskq = await schedules()
+  await taskq.create(dailyIntent)
+  await owingSince(midnight(5))
+  await taskq.edit('daily', { deliverable: {} })
+  expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1 } })
+  expect((await jobsOf()).map(({ due, owed }) => [due, owed])).toEqual([[...(await midnights(0)), false]])
+  expect((await decisions()).at(-1)).toMatchObject({ action: 'fire', stands: true })
+})
+
+it('a row that was made by hand, of which nobody knows since when it says so, loses nothing by an edit', async () => {
+  await addSchedule(database(), {
+    name: `'by hand'`,
+    ...deliverable,
+    next_fire_at: midnight(9),
+    revised_at: 'statement_timestamp()',
+  })
+  const taskq = await schedules()
+  await taskq.edit('by hand', { payload: { n: 2 } })
+  await taskq.edit('by hand', { cron: '0 12 * * *' })
+  await fireOnce(database())
+  expect((await jobsOf('by hand')).map(({ due }) => due)).toEqual(
+    await midnights(9, 8, 7, 6, 5, 4, 3, 2, 1, 0),
+  )
+  expect(await brokenFacts(database())).toEqual([])
+})
