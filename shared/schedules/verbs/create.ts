@@ -12,6 +12,7 @@ import { firingOf } from '../firing.ts'
 import type { FiringDefinitions } from '../payload-factory.ts'
 import { recurrenceOf } from '../recurrence/recurrence.ts'
 import { fieldsOf, requireAll, type ScheduleFields } from '../schedule-fields.ts'
+import { dateOf } from './finite-ms.ts'
 import { words } from './owing.ts'
 import { schemaOf } from './own-payload.ts'
 import { changeOf, storeDefinitions } from './store-definitions.ts'
@@ -64,11 +65,13 @@ export async function createSchedule(
     if (recurrence.next(nowMs - 1) === undefined) {
       throw new InvalidInputError('OPTION_INVALID', endingField(options), 'leaves no instant from now on')
     }
-    const definition = await definitionOf(withSchema(fields, definitions), ports)
+    const checked = withSchema(fields, definitions)
+    const definition = await definitionOf(checked, ports)
     const id = held?.id ?? randomUUID()
     const nextMs = firstFrom(id, definition, nowMs)
     await requireActor(transaction, fields.actor)
-    const note = `${held === undefined ? 'created' : 'created anew'}: the first instant is ${words(nextMs)}`
+    const what = held === undefined ? 'created' : 'created anew'
+    const note = `${what}: the first instant is ${words(nextMs)}${uncheckedWords(checked, definitions)}`
     const how = {
       id,
       name,
@@ -82,7 +85,7 @@ export async function createSchedule(
     const args = { changes: [changeOf(definition, how)], now: words(nowMs), principal, isSync: false }
     const [stored] = await transaction.run(storeDefinitions, { ...args, reason: reason ?? null })
     if (stored === undefined) throw existing()
-    return { name, changed: true, revision: stored.revision, nextAt: stored.nextAt, note }
+    return { name, changed: true, revision: stored.revision, nextAt: dateOf(stored.nextMs), note }
   })
 }
 
@@ -111,6 +114,19 @@ export function checkFactory(name: string | null, definitions: FiringDefinitions
   if (name === null || definitions === null || Object.hasOwn(definitions.payloadFactories, name)) return
   const reason = `"${name}" is in no payloadFactories of the definitions`
   throw new InvalidInputError('OPTION_INVALID', 'payloadFactory', reason)
+}
+
+/** What could not be checked here, as the end of a note: whoever fires or works on it has to know it. */
+export function uncheckedWords(
+  { actor, payloadFactory }: Pick<ScheduleFields, 'actor' | 'payloadFactory'>,
+  definitions: FiringDefinitions | null,
+): string {
+  if (payloadFactory !== null) {
+    if (definitions !== null) return ''
+    return `; factory "${payloadFactory}" could not be checked here: each try fails where cron does not know it`
+  }
+  if (typeof actor !== 'string') return ''
+  return `; its payload could not be checked here: the schema of "${actor}" is the worker's`
 }
 
 /** An actor that comes with its definition is made known; a bare name must be. */

@@ -5,7 +5,7 @@ import type { CommonTerms, MissedRun, Payloads, WhenDue } from '../define-schedu
 import { type Definition, definitionOf, differences } from '../definition.ts'
 import { merged, partsOf } from '../firing.ts'
 import { fieldsOf, type GivenFields, type ScheduleFields } from '../schedule-fields.ts'
-import { checkFactory, firstFrom, requireActor, withSchema } from './create.ts'
+import { checkFactory, firstFrom, requireActor, uncheckedWords, withSchema } from './create.ts'
 import { dateOf } from './finite-ms.ts'
 import type { HeldSchedule } from './held-schedule.ts'
 import { owedWords, owingAt, words } from './owing.ts'
@@ -57,12 +57,14 @@ export async function editSchedule(
     requireReasonToRelease(held, definition, nowMs, options)
     if (given.payloadFactory !== undefined) checkFactory(definition.payloadFactory, definitions)
     if (given.actor !== undefined) await requireActor(transaction, given.actor)
+    const makesOther = ['actor', 'payload', 'payloadFactory'].some(option => Object.hasOwn(given, option))
     const change = editOf(held, definition, nowMs, changed)
-    const how = { changes: [{ ...change, declared: held.declared }], isSync: false }
+    const note = change.note + (makesOther ? uncheckedWords(fields, definitions) : '')
+    const how = { changes: [{ ...change, note, declared: held.declared }], isSync: false }
     const who = { now: words(nowMs), principal, reason: options.reason ?? null }
     const [stored] = await transaction.run(storeDefinitions, { ...how, ...who })
     if (stored === undefined) throw new Error(`schedule "${name}" was locked and is gone`)
-    return { name, changed: true, revision: stored.revision, nextAt: dateOf(stored.nextMs), note: change.note }
+    return { name, changed: true, revision: stored.revision, nextAt: dateOf(stored.nextMs), note }
   })
 }
 

@@ -1,9 +1,10 @@
 import { InvalidInputError } from '../../core/errors.ts'
 import { checkName } from '../../core/names.ts'
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import { bool, int4, type PgType, text, timestamptz, uuid } from '../../sql/types.ts'
+import { bool, int4, int8, type PgType, text, uuid } from '../../sql/types.ts'
 import type { Missed } from '../planner.ts'
 import type { MissedAnswers } from '../schedule-fields.ts'
+import { dateOf, finiteMs } from './finite-ms.ts'
 import type { VerbPorts } from './verb-ports.ts'
 
 export const schedulesListedMax = 1000
@@ -53,20 +54,21 @@ export const listSchedules = statement(
     shape: word<MissedAnswers['shape']>(),
     missed: word<Missed>(),
     onOpen: word<MissedAnswers['onOpen']>(),
-    nextAt: timestamptz.orNull,
-    lastFiredAt: timestamptz.orNull,
+    nextMs: int8.orNull,
+    lastFiredMs: int8.orNull,
     enabled: bool,
     disabledBy: word<'operator' | 'auto'>().orNull,
     failures: int4,
     lastError: text.orNull,
     declared: bool,
     revision: int4,
-    retiredAt: timestamptz.orNull,
+    retiredMs: int8.orNull,
   },
   sql`select s.id, s.name, s.actor, s.queue, s.recurrence, s.timezone, s.shape, s.missed,
-    s.on_open as "onOpen", s.next_fire_at as "nextAt", s.last_fired_at as "lastFiredAt", s.enabled,
-    s.disabled_by as "disabledBy", s.consecutive_failures as failures, s.last_fire_error as "lastError",
-    s.declared, s.revision, s.retired_at as "retiredAt"
+    s.on_open as "onOpen", ${finiteMs(sql`s.next_fire_at`)} as "nextMs",
+    ${finiteMs(sql`s.last_fired_at`)} as "lastFiredMs", s.enabled, s.disabled_by as "disabledBy",
+    s.consecutive_failures as failures, s.last_fire_error as "lastError", s.declared, s.revision,
+    ${finiteMs(sql`s.retired_at`)} as "retiredMs"
   from ${schema}.schedules s
   where (${arg('after', text.orNull)} is null or s.name > ${arg('after', text.orNull)})
     and (${arg('retired', bool)} or s.retired_at is null)
@@ -74,6 +76,15 @@ export const listSchedules = statement(
   order by s.name
   limit ${arg('limit', int4)}`,
 )
+
+type Listed = NonNullable<(typeof listSchedules)['_row']>
+
+const answered = ({ nextMs, lastFiredMs, retiredMs, ...rest }: Listed): ListedSchedule => ({
+  ...rest,
+  nextAt: dateOf(nextMs),
+  lastFiredAt: dateOf(lastFiredMs),
+  retiredAt: dateOf(retiredMs),
+})
 
 /** Schedules by their names, a page at a time. */
 export async function pageOfSchedules(
@@ -86,7 +97,7 @@ export async function pageOfSchedules(
   }
   if (after !== undefined) checkName('after', after)
   const args = { after: after ?? null, limit, retired, name: null }
-  return transact(transaction => transaction.run(listSchedules, args))
+  return (await transact(transaction => transaction.run(listSchedules, args))).map(answered)
 }
 
 /** One schedule, retired or not, or undefined. */
@@ -97,5 +108,5 @@ export async function oneSchedule(
   checkName('name', name)
   const args = { after: null, limit: 1, retired: true, name }
   const [found] = await transact(transaction => transaction.run(listSchedules, args))
-  return found
+  return found && answered(found)
 }

@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import { InvalidInputError } from '../../core/errors.ts'
 import { type Backfilled, type BackfillOptions, backfillSchedule } from './backfill.ts'
 import { createSchedule, type NewSchedule } from './create.ts'
 import { editSchedule, type ScheduleEdit } from './edit.ts'
@@ -20,7 +21,8 @@ export interface Schedules {
    * Creates a schedule, or one that was retired anew; it first fires at its first instant from now on.
    * Refused, with nothing stored: what `defineSchedule` refuses, a payload that is not the actor's
    * (`PAYLOAD_INVALID`), a name that is taken (`SCHEDULE_EXISTS`), a bare name of an actor that is not known
-   * (`ACTOR_UNKNOWN`).
+   * (`ACTOR_UNKNOWN`). A payload factory, and the payload of an actor that is a bare name, cannot be checked
+   * in an application, and the note says so: a factory that cron does not know counts as a failure.
    *
    * @example
    * await taskq.schedules.create({
@@ -33,7 +35,9 @@ export interface Schedules {
   ): Promise<ScheduleChanged>
   /**
    * Changes any option but the name; null takes `queue`, `maxUnclaimedAge`, `startAt` or `endAt` back. What
-   * was due before stays owed as it was.
+   * was due before stays owed at its old times, and by its old answers for missed runs and open instances; it
+   * fires with the payload, queue and actor of now, so that an edit can mend what fails. To make an intent of
+   * a deliverable that owes something takes a reason.
    *
    * @example
    * await taskq.schedules.edit('daily-post', { cron: '0 8 * * *' }, { reason: 'summer time' })
@@ -61,7 +65,10 @@ export interface Schedules {
    * await taskq.schedules.backfill('monthly-invoice', { from: new Date('2026-01-01'), to: new Date() })
    */
   backfill(name: string, range: BackfillOptions): Promise<Backfilled>
-  /** Schedules in the order of their names, at most 1000: those after `after`. */
+  /**
+   * Schedules in the order of their names, those after `after`, at most `limit` and never over 1000. A full
+   * page may not be the last: ask again after its last name, until one is not full.
+   */
   list(options?: ListOptions): Promise<ListedSchedule[]>
   /** One schedule as it stands, retired or not, or undefined. */
   get(name: string): Promise<ListedSchedule | undefined>
@@ -74,16 +81,30 @@ export interface Schedules {
 /** The verbs over their ports. */
 export function schedulesOn(ports: VerbPorts): Schedules {
   return Object.freeze({
-    create: (schedule: object, options?: Reasoned) => createSchedule(ports, schedule, options),
-    edit: (name: string, changes: object, options?: Reasoned) => editSchedule(ports, name, changes, options),
-    pause: (name: string, options?: Reasoned) => pauseSchedule(ports, name, options),
-    resume: (name: string, options?: ResumeOptions) => resumeSchedule(ports, name, options),
-    retire: (name: string, options?: Reasoned) => retireSchedule(ports, name, options),
-    runNow: (name: string, options?: RunNowOptions) => runScheduleNow(ports, name, options),
-    backfill: (name: string, range: BackfillOptions) => backfillSchedule(ports, name, range),
-    list: (options?: ListOptions) => pageOfSchedules(ports, options),
+    create: async (schedule: object, options?: Reasoned) => createSchedule(ports, schedule, given(options)),
+    edit: async (name: string, changes: object, options?: Reasoned) =>
+      editSchedule(ports, name, changes, given(options)),
+    pause: async (name: string, options?: Reasoned) => pauseSchedule(ports, name, given(options)),
+    resume: async (name: string, options?: ResumeOptions) => resumeSchedule(ports, name, given(options)),
+    retire: async (name: string, options?: Reasoned) => retireSchedule(ports, name, given(options)),
+    runNow: async (name: string, options?: RunNowOptions) => runScheduleNow(ports, name, given(options)),
+    backfill: async (name: string, range: BackfillOptions) => backfillSchedule(ports, name, given(range)),
+    list: async (options?: ListOptions) => pageOfSchedules(ports, given(options)),
     get: (name: string) => oneSchedule(ports, name),
     explain: (name: string) => explainSchedule(ports, name),
-    simulate: (name: string, outage: SimulateOptions) => simulateOutage(ports, name, outage),
+    simulate: async (name: string, outage: SimulateOptions) => simulateOutage(ports, name, given(outage)),
   })
+}
+
+/** The options of a call; left out, they are none, and the verb says which it cannot do without. */
+function given<Options extends object>(options: Options | undefined): Options {
+  const all: unknown = options ?? {}
+  if (options === null || typeof all !== 'object' || Array.isArray(all)) {
+    throw new InvalidInputError('OPTION_INVALID', 'options', 'is no object')
+  }
+  const { reason } = all as Reasoned
+  if (reason !== undefined && typeof reason !== 'string') {
+    throw new InvalidInputError('OPTION_INVALID', 'reason', 'is no text')
+  }
+  return all as Options
 }

@@ -1,6 +1,7 @@
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import { bool, int4, jsonb, text, timestamptz, uuid } from '../../sql/types.ts'
+import { bool, int4, int8, jsonb, text, uuid } from '../../sql/types.ts'
 import { type Definition, revisionJson } from '../definition.ts'
+import { finiteMs } from './finite-ms.ts'
 
 /** One schedule that is created, revived or revised; the caller has locked the row, if there is one. */
 export interface DefinitionChange extends Omit<Definition, 'startAtMs' | 'endAtMs'> {
@@ -114,7 +115,7 @@ const stored = sql`
  */
 export const storeDefinitions = statement(
   'store-schedule-definitions',
-  { id: uuid, name: text, revision: int4, nextAt: timestamptz.orNull },
+  { id: uuid, name: text, revision: int4, nextMs: int8.orNull },
   sql`with ${given},${kept},${stored},
   revised as (
     insert into ${schema}.schedule_revisions (
@@ -138,5 +139,6 @@ export const storeDefinitions = statement(
     join given g on g.id = s.id
     order by s.name
   )
-  select s.id, s.name, s.revision, s.next_fire_at as "nextAt" from stored s order by s.name`,
+  select s.id, s.name, s.revision, ${finiteMs(sql`s.next_fire_at`)} as "nextMs"
+  from stored s order by s.name`,
 )

@@ -1,5 +1,6 @@
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
-import { int4, jsonb, text, timestamptz, uuid } from '../../sql/types.ts'
+import { int4, int8, jsonb, text, uuid } from '../../sql/types.ts'
+import { finiteMs } from './finite-ms.ts'
 
 /** One schedule whose state changes and whose definition does not; the caller has locked its row. */
 export interface StateChange {
@@ -8,6 +9,10 @@ export interface StateChange {
   /** Whether the cursor moves, and where to. */
   readonly moves: boolean
   readonly next: string | null
+  /** Owed instants that nobody will decide about any more, and the first and the last of them. */
+  readonly missed: number
+  readonly missedFrom: string | null
+  readonly missedTo: string | null
   readonly note: string
 }
 
@@ -19,11 +24,12 @@ const principal = arg('principal', text)
  */
 export const storeStates = statement(
   'store-schedule-states',
-  { id: uuid, name: text, revision: int4, nextAt: timestamptz.orNull },
+  { id: uuid, name: text, revision: int4, nextMs: int8.orNull },
   sql`with given as materialized (
     select g.*, s.next_fire_at as cursor_from
     from jsonb_to_recordset(${arg('changes', jsonb)}) as g (
-      id uuid, action text, moves bool, next timestamptz, note text)
+      id uuid, action text, moves bool, next timestamptz, missed int8, "missedFrom" timestamptz,
+      "missedTo" timestamptz, note text)
     join ${schema}.schedules s on s.id = g.id
   ),
   stored as (
@@ -39,12 +45,14 @@ export const storeStates = statement(
       deferred_since = case when g.action <> 'resume' then s.deferred_since end
     from given g
     where s.id = g.id and s.id = any (array(select id from given))
-    returning s.id, s.name, s.revision, s.next_fire_at, g.action, g.cursor_from, g.note
+    returning s.id, s.name, s.revision, s.next_fire_at, g.action, g.cursor_from, g.note, g.missed,
+      g."missedFrom", g."missedTo"
   ),
   decided as (
     insert into ${schema}.schedule_decisions (
-      schedule_id, revision, cursor_from, cursor_to, action, principal, note)
-    select s.id, s.revision, s.cursor_from, s.next_fire_at, s.action, ${principal}, s.note
+      schedule_id, revision, cursor_from, cursor_to, action, missed, missed_from, missed_to, principal, note)
+    select s.id, s.revision, s.cursor_from, s.next_fire_at, s.action, s.missed, s."missedFrom",
+      s."missedTo", ${principal}, s.note
     from stored s
     order by s.name
   ),
@@ -55,5 +63,6 @@ export const storeStates = statement(
     from stored s
     order by s.name
   )
-  select s.id, s.name, s.revision, s.next_fire_at as "nextAt" from stored s order by s.name`,
+  select s.id, s.name, s.revision, ${finiteMs(sql`s.next_fire_at`)} as "nextMs"
+  from stored s order by s.name`,
 )

@@ -1,7 +1,8 @@
 import { InvalidInputError } from '../../core/errors.ts'
 import type { Runner } from '../../sql/connection.ts'
+import { dateOf } from './finite-ms.ts'
 import { firingOfHeld, type HeldSchedule } from './held-schedule.ts'
-import { owedWords, owingAt, words } from './owing.ts'
+import { type Owing, owedWords, owingAt, words } from './owing.ts'
 import { type StateChange, storeStates } from './store-states.ts'
 import { lockLiving, type Reasoned, type ScheduleChanged, unchanged, type VerbPorts } from './verb-ports.ts'
 
@@ -19,7 +20,7 @@ export function pauseSchedule(ports: VerbPorts, name: string, options: Reasoned 
     if (held.disabledBy === 'operator') return 'it is paused already'
     const owing = owingAt(held, nowMs)
     const note = `paused; keeps ${owedWords(owing)} owed, and what falls due meanwhile`
-    return { id: held.id, action: 'pause', moves: false, next: null, note }
+    return { id: held.id, action: 'pause', moves: false, next: null, ...nothingMissed, note }
   })
 }
 
@@ -37,16 +38,25 @@ export function resumeSchedule(ports: VerbPorts, name: string, options: ResumeOp
     requireReason(held, options, `drops ${owedWords(owing)}`)
     const firing = firingOfHeld(held)
     if (firing === undefined) return 'its recurrence cannot be read: edit it first'
-    const next = words(firing.next(nowMs - 1)?.atMs)
-    const note = `resumed; drops ${owedWords(owing)}; the next is ${next}`
-    return { ...resumeOf(held, note), moves: true, next: next === 'never' ? null : next }
+    const nextMs = firing.next(nowMs - 1)?.atMs ?? null
+    const note = `resumed; drops ${owedWords(owing)}; the next is ${words(nextMs)}`
+    return { ...resumeOf(held, note), moves: true, next: textOf(nextMs), ...missedOf(owing) }
   })
 }
 
 /** A resume that keeps the cursor. */
 export function resumeOf({ id }: HeldSchedule, note: string): StateChange {
-  return { id, action: 'resume', moves: false, next: null, note }
+  return { id, action: 'resume', moves: false, next: null, ...nothingMissed, note }
 }
+
+const nothingMissed = { missed: 0, missedFrom: null, missedTo: null }
+
+/** What a decision says of instants that are left behind; those that cannot be read cannot be counted. */
+function missedOf({ count = 0, fromMs, toMs }: Owing) {
+  return { missed: count, missedFrom: textOf(fromMs), missedTo: textOf(toMs) }
+}
+
+const textOf = (ms: number | null) => (ms === null ? null : words(ms))
 
 /** Ends a schedule for good; its name may be created anew. What it owed is left behind, and told. */
 export function retireSchedule(ports: VerbPorts, name: string, options: Reasoned = {}) {
@@ -54,12 +64,12 @@ export function retireSchedule(ports: VerbPorts, name: string, options: Reasoned
     const owing = owingAt(held, nowMs)
     if (owing.count !== 0) requireReason(held, options, `leaves ${owedWords(owing)} behind`)
     const note = `retired; leaves ${owedWords(owing)} behind`
-    return { id: held.id, action: 'retire', moves: true, next: null, note }
+    return { id: held.id, action: 'retire', moves: true, next: null, ...missedOf(owing), note }
   })
 }
 
 /** Each instant of a deliverable is owed to somebody: whoever drops one says why. */
-function requireReason({ definition }: HeldSchedule, { reason }: Reasoned, what: string): void {
+export function requireReason({ definition }: HeldSchedule, { reason }: Reasoned, what: string): void {
   if (definition.shape !== 'deliverable' || (reason !== undefined && reason !== '')) return
   throw new InvalidInputError('OPTION_INVALID', 'reason', `is missing: this ${what}, each of which is owed`)
 }
@@ -78,6 +88,12 @@ async function switching(
     const args = { changes: [change], principal, reason: reason ?? null }
     const [stored] = await transaction.run(storeStates, args)
     if (stored === undefined) throw new Error(`schedule "${name}" was locked and is gone`)
-    return { name, changed: true, revision: stored.revision, nextAt: stored.nextAt, note: change.note }
+    return {
+      name,
+      changed: true,
+      revision: stored.revision,
+      nextAt: dateOf(stored.nextMs),
+      note: change.note,
+    }
   })
 }
