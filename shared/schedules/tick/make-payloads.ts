@@ -1,3 +1,4 @@
+import { storableError } from '../../core/text.ts'
 import { type FiringDefinitions, type MakingBounds, makePayload } from '../payload-factory.ts'
 import type { DueSchedule } from './due-schedules.ts'
 import type { PlannedFire, PlannedInstant } from './fire.ts'
@@ -47,6 +48,24 @@ export async function makePayloads(
   }
   await Promise.all(Array.from({ length: atATime }, work))
   return { ready, troubles }
+}
+
+/**
+ * Keeps an error that a factory leaves behind, in a timer or in a promise that nobody awaits, from ending the
+ * process with all that the others made, until it is disposed of: it is a warning, since nobody can say whose
+ * it was.
+ */
+export function outlivingStrays(): Disposable {
+  const warn = (error: unknown) =>
+    process.emitWarning(`a payload factory left an error behind: ${storableError(error).message}`)
+  process.on('unhandledRejection', warn)
+  process.on('uncaughtException', warn)
+  return {
+    [Symbol.dispose]: () => {
+      process.off('unhandledRejection', warn)
+      process.off('uncaughtException', warn)
+    },
+  }
 }
 
 async function makeInstants({ due, fire }: Planned, ports: MakingPorts) {
