@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { dailyDeliverable, dailyIntent, useSchedules } from '../../support/schedule-verbs.ts'
 import { addSchedule, brokenFacts, deliverable, fireOnce, midnight } from '../../support/schedules.ts'
 
-const { database, schedules, rowOf, owingSince, decisions } = useSchedules()
+const { database, schedules, owingSince, decisions } = useSchedules()
 
 const jobsOf = (name = 'daily') =>
   database().rows<{ status: string; due: Date; owed: boolean; at: Date }>(
@@ -20,7 +20,7 @@ const midnights = async (...daysAgo: number[]) => {
   return rows.map(({ at }) => at)
 }
 
-it('what a deliverable owed is fired whole after it became an intent, and none of its jobs is superseded', async () => {
+it('what a deliverable owed is fired whole after it became an intent, and stays', async () => {
   const taskq = await schedules()
   await taskq.create(dailyDeliverable)
   await owingSince(midnight(5))
@@ -51,7 +51,7 @@ it('what an intent owed fires by its own answers after it became a deliverable',
   expect((await decisions()).at(-1)).toMatchObject({ action: 'fire', stands: true })
 })
 
-it('a row that was made by hand, of which nobody knows since when it says so, loses nothing by an edit', async () => {
+it('a row that was made by hand, with no revision, loses nothing by an edit', async () => {
   await addSchedule(database(), {
     name: `'by hand'`,
     ...deliverable,

@@ -20,7 +20,8 @@ async function onJobRow(body: string): Promise<void> {
 
 const standing = () =>
   database().rows(
-    `select consecutive_failures as failures, deferred_since is not null as deferred, last_fire_error as error,
+    `select consecutive_failures as failures, deferred_since is not null as deferred,
+       last_fire_error as error,
        next_fire_at < clock_timestamp() as owes, (select count(*)::int from taskq.jobs j
        where j.schedule_id = s.id) as jobs
      from taskq.schedules s order by payload ? 'bad', id`,
