@@ -1,32 +1,38 @@
 import { TaskQError, WrongTargetError } from '../core/errors.ts'
-import { roleName } from '../core/names.ts'
+import { type DatabaseRole, roleName } from '../core/names.ts'
 import type { Settings } from '../core/read-settings.ts'
-import type { Connection, Runner } from '../sql/connection.ts'
+import type { BatchOpening, Connection, Runner } from '../sql/connection.ts'
 import { classify, clientTimeoutCode, codeOf } from '../sql/failures.ts'
 import { callersError } from './failures.ts'
 
 const statementTimeoutMs = 10_000
 const transactionTimeoutMs = 60_000
 
+/** What a transaction may take, and with whose rights it runs; what is absent is as for a client's. */
+export type OwnBounds = Partial<Omit<BatchOpening, 'lock' | 'target' | 'role'>> & {
+  readonly role?: DatabaseRole
+}
+
 /**
- * Runs some work in one transaction of ours, attested, under timeouts and with the rights of a client. Where
- * it fails nothing is kept. A statement that can stand alone needs none of this.
+ * Runs some work in one transaction of ours, attested, under timeouts and with the rights of a role. Where it
+ * fails nothing is kept. A statement that can stand alone needs none of this.
  */
 export async function inOwnTransaction<T>(
   connection: Connection,
   settings: Settings,
   work: (transaction: Runner) => Promise<T>,
-  lockTimeoutMs = settings.batchLockTimeoutMs,
+  { role = 'client', ...bounds }: OwnBounds = {},
 ): Promise<T> {
   const { installationId, environment, schemaName } = settings
   try {
     const opened = await connection.openBatch({
       lock: null,
       statementTimeoutMs,
-      lockTimeoutMs,
+      lockTimeoutMs: settings.batchLockTimeoutMs,
       idleTimeoutMs: statementTimeoutMs,
       transactionTimeoutMs,
-      role: roleName(settings, 'client'),
+      ...bounds,
+      role: roleName(settings, role),
       target: { installationId, environment },
     })
     if (opened === 'wrong_target') throw new WrongTargetError(schemaName)

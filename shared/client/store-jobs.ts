@@ -68,7 +68,8 @@ export async function retryInOwn({ connections, settings }: StorePorts, id: stri
   }
   return twiceAtMost(() => {
     tries++
-    return connections.use(c => inOwnTransaction(c, settings, retryOnce, settings.cronTickTimeoutMs))
+    const bounds = { lockTimeoutMs: settings.cronTickTimeoutMs }
+    return connections.use(c => inOwnTransaction(c, settings, retryOnce, bounds))
   }, 'holds the job or its schedule')
 }
 

@@ -28,6 +28,12 @@ export const intent: Columns = { shape: `'intent'`, missed: `'latest'`, on_open:
 /** The same of one of which every instance is owed. */
 export const deliverable: Columns = { shape: `'deliverable'`, missed: `'all'`, on_open: `'add'` }
 
+/** No schedule, no job, and nothing that was decided. */
+export const clearSchedules = (database: TestDatabase) =>
+  database.rows(
+    'truncate taskq.jobs, taskq.schedules, taskq.schedule_occurrences, taskq.schedule_decisions cascade',
+  )
+
 /** The columns of one whose payload a factory makes. */
 export const made = (factory: string): Columns => ({
   payload: 'null',

@@ -1,6 +1,7 @@
 import { callersError } from '../../client/failures.ts'
-import { TaskQError, WrongTargetError } from '../../core/errors.ts'
-import { type DatabaseRole, roleName } from '../../core/names.ts'
+import { inOwnTransaction } from '../../client/own-transaction.ts'
+import { TaskQError } from '../../core/errors.ts'
+import type { DatabaseRole } from '../../core/names.ts'
 import type { Settings } from '../../core/read-settings.ts'
 import type { Connection, Runner } from '../../sql/connection.ts'
 import { classify } from '../../sql/failures.ts'
@@ -20,24 +21,17 @@ export async function inScheduleTransaction<T>(
   role: DatabaseRole,
   work: (transaction: Runner) => Promise<T>,
 ): Promise<T> {
-  const { installationId, environment, schemaName } = settings
+  const statementMs = Math.max(statementTimeoutMs, settings.cronTickTimeoutMs + patienceMs)
   try {
-    const opened = await connection.openBatch({
-      lock: null,
-      statementTimeoutMs: Math.max(statementTimeoutMs, settings.cronTickTimeoutMs + patienceMs),
+    return await inOwnTransaction(connection, settings, work, {
+      role,
+      statementTimeoutMs: statementMs,
       // A tick that holds the row is over by then.
       lockTimeoutMs: settings.cronTickTimeoutMs,
       idleTimeoutMs: settings.idleInTransactionTimeoutMs,
-      transactionTimeoutMs: 2 * Math.max(statementTimeoutMs, settings.cronTickTimeoutMs + patienceMs),
-      role: roleName(settings, role),
-      target: { installationId, environment },
+      transactionTimeoutMs: 2 * statementMs,
     })
-    if (opened === 'wrong_target') throw new WrongTargetError(schemaName)
-    const done = await work(connection)
-    await connection.commit()
-    return done
   } catch (error) {
-    await connection.rollback()
     if (error instanceof TaskQError || classify(error) !== 'transient') throw callersError(error)
     const reason = 'another open transaction holds the schedule: end it, or try again'
     throw new TaskQError('LOCK_TIMEOUT', reason, { cause: error })

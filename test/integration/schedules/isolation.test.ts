@@ -1,15 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { FiringDefinitions } from '../../../shared/schedules/payload-factory.ts'
 import { useDatabase } from '../../support/database.ts'
-import { addSchedule, brokenFacts, fireOnce, made, standingOf } from '../../support/schedules.ts'
+import {
+  addSchedule,
+  brokenFacts,
+  clearSchedules,
+  fireOnce,
+  made,
+  standingOf,
+} from '../../support/schedules.ts'
 
 const database = useDatabase()
 
-beforeEach(async () => {
-  await database().rows(
-    'truncate taskq.jobs, taskq.schedules, taskq.schedule_occurrences, taskq.schedule_decisions cascade',
-  )
-})
+beforeEach(() => clearSchedules(database()))
 
 const definitions: FiringDefinitions = {
   payloadFactories: {

@@ -4,6 +4,7 @@ import { useDatabase } from '../../support/database.ts'
 import {
   addSchedule,
   brokenFacts,
+  clearSchedules,
   deliverable,
   fireOnce,
   made,
@@ -13,11 +14,7 @@ import {
 
 const database = useDatabase()
 
-beforeEach(async () => {
-  await database().rows(
-    'truncate taskq.jobs, taskq.schedules, taskq.schedule_occurrences, taskq.schedule_decisions cascade',
-  )
-})
+beforeEach(() => clearSchedules(database()))
 
 const definitions: FiringDefinitions = {
   payloadFactories: {

@@ -1,14 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { useDatabase } from '../../support/database.ts'
-import { addSchedule, brokenFacts, deliverable, fireOnce, midnight } from '../../support/schedules.ts'
+import {
+  addSchedule,
+  brokenFacts,
+  clearSchedules,
+  deliverable,
+  fireOnce,
+  midnight,
+} from '../../support/schedules.ts'
 
 const database = useDatabase()
 
-beforeEach(async () => {
-  await database().rows(
-    'truncate taskq.jobs, taskq.schedules, taskq.schedule_occurrences, taskq.schedule_decisions cascade',
-  )
-})
+beforeEach(() => clearSchedules(database()))
 
 /** What each job's row does before it is stored. */
 async function onJobRow(body: string): Promise<void> {

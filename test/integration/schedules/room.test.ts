@@ -3,6 +3,7 @@ import { useDatabase } from '../../support/database.ts'
 import {
   addSchedule,
   brokenFacts,
+  clearSchedules,
   deliverable,
   fireOnce,
   midnight,
@@ -11,11 +12,7 @@ import {
 
 const database = useDatabase()
 
-beforeEach(async () => {
-  await database().rows(
-    'truncate taskq.jobs, taskq.schedules, taskq.schedule_occurrences, taskq.schedule_decisions cascade',
-  )
-})
+beforeEach(() => clearSchedules(database()))
 
 describe('an actor that takes no more', () => {
   it('defers a deliverable, without a strike, and what has room fires', async () => {
