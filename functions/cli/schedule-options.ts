@@ -79,9 +79,16 @@ export function instantOf(call: Call, flag: string): Date | undefined {
   const text = call.text(flag)
   if (text === undefined) return undefined
   const instant = new Date(text)
-  if (instantPattern.test(text) && !Number.isNaN(instant.getTime())) return instant
+  if (instantPattern.test(text) && !Number.isNaN(instant.getTime()) && isDay(text.slice(0, 10)))
+    return instant
   const reason = `"${text}" is no instant, such as 2026-03-01 or 2026-03-01T07:00:00+01:00`
   throw new InvalidInputError('USAGE', `--${flag}`, reason)
+}
+
+/** Whether a calendar has the day: JavaScript takes the 30th of February for the 2nd of March. */
+function isDay(text: string): boolean {
+  const day = new Date(text)
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }
 
 export function requiredInstant(call: Call, flag: string): Date {
@@ -106,10 +113,21 @@ export async function asFlags<T>(work: Promise<T>): Promise<T> {
     if (!isTaskQError(error) || error.field === undefined || error.field.startsWith('--')) throw error
     const { code, field } = error
     const isPayload = /^payload(?!Factory)/.test(field)
-    const flag = isPayload ? nameOfPayload(field) : (flagOfField[field] ?? `--${kebab(field)}`)
+    const flag = isPayload ? nameOfPayload(field) : flagOf(field)
     const reason = error.message.replace(`${field}: `, '')
-    throw new InvalidInputError(code, flag, reason, { cause: error })
+    throw new InvalidInputError(code, flag, inFlags(reason), { cause: error })
   }
 }
+
+const flagOf = (field: string) => flagOfField[field] ?? `--${kebab(field)}`
+
+/** The other option of which a reason speaks, as it was given here. */
+const inFlags = (reason: string) =>
+  reason
+    .replace(
+      /(so is|stands beside|is not after|is before) (\w+)/,
+      (_, what, option) => `${what} ${flagOf(option)}`,
+    )
+    .replace(/`(\w+)`/, (_, option) => flagOf(option))
 
 const kebab = (option: string) => option.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)

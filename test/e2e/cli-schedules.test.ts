@@ -63,7 +63,19 @@ describe('taskq schedules', () => {
     )
     expect(stdout).toMatch(/^owed: every 1h UTC; deliverable; paused; next /m)
     const page = await run('schedules', 'list', '--after', 'daily', '--limit', '1', '--json')
-    expect(page.json).toMatchObject({ schema: 'taskq', schedules: [{ name: 'owed', shape: 'deliverable' }] })
+    const schedules = [{ name: 'owed', shape: 'deliverable' }]
+    expect(page.json).toMatchObject({ schema: 'taskq', schedules, more: false })
+  })
+
+  test('list: says that there are more, and how to go on', async () => {
+    for (const name of ["a 'b'", 'owed', 'then']) await create(name, '--every', '1h', '--deliverable')
+    const list = ['schedules', 'list', '--limit', '1']
+    const first = await run(...list)
+    expect(first.stdout).toContain(String.raw`… and more: go on with --after 'a '\''b'\'''`)
+    const next = await run(...list, '--after', "a 'b'")
+    expect(next.stdout).toMatch(/^owed: .*\n… and more: go on with --after owed\n$/)
+    expect((await run(...list, '--after', 'owed', '--json')).json).toMatchObject({ more: false })
+    expect((await run(...list, '--json')).json).toMatchObject({ more: true })
   })
 
   test('explain and simulate: in words and dates', async () => {
@@ -152,14 +164,22 @@ describe('taskq schedules', () => {
 describe('what is refused, with nothing changed', () => {
   const daily = ['create', 'daily', '--actor', 'send', '--cron', '@daily', '--payload', '1']
   test.each([
-    [2, daily, 'OPTION_INVALID: --missed: is missing, and so is deliverable'],
+    [2, daily, 'OPTION_INVALID: --missed: is missing, and so is --deliverable: say what'],
     [2, [...daily, '--missed', 'latest'], 'OPTION_INVALID: --on-open: is not supersede or skip'],
     [
       2,
       [...daily, '--deliverable', '--missed', 'skip', '--on-open', 'skip'],
-      'OPTION_INVALID: --deliverable',
+      'OPTION_INVALID: --deliverable: stands beside --missed',
     ],
-    [2, [...daily, '--deliverable', '--every', '1h'], 'OPTION_INVALID: --every: stands beside cron'],
+    [2, [...daily, '--deliverable', '--every', '1h'], 'OPTION_INVALID: --every: stands beside --cron'],
+    [2, [...daily.with(5, 'every 1h'), '--deliverable'], 'an interval is --every'],
+    [
+      2,
+      [...daily, '--deliverable', '--start-at', '2099-01-02', '--end-at', '2099-01-01'],
+      '--end-at: is not after --start-at',
+    ],
+    [2, [...daily, '--deliverable', '--start-at', '2026-02-30'], 'USAGE: --start-at: "2026-02-30" is no'],
+    [2, ['simulate', 'there', '--until', '2027-02-30T00:00Z'], 'USAGE: --until: "2027-02-30T00:00Z" is no'],
     [2, [...daily, '--deliverable', '--timezone', 'Berlin'], 'OPTION_INVALID: --timezone'],
     [2, [...daily, '--deliverable', '--start-at', 'noon'], 'USAGE: --start-at: "noon" is no instant'],
     [2, [...daily, '--deliverable', '--max-unclaimed-age', '0'], 'OPTION_INVALID: --max-unclaimed-age'],

@@ -33,7 +33,7 @@ export const schedulesChanges: readonly Verb[] = [
   },
   {
     name: 'schedules edit',
-    summary: 'changes what a schedule is; what was due before stays owed as it was',
+    summary: 'changes what a schedule is; what was due before stays owed at its times',
     words: ['NAME'],
     flags: { ...defining, clear: clearFlag },
     run: call =>
@@ -98,7 +98,10 @@ async function changed(call: Call, change: Change, defines = false): Promise<Ans
   return { json: done, text: `${done.name}: ${done.note}${done.changed ? '' : ': nothing has changed'}` }
 }
 
-/** `{name, outcome, jobId, superseded}`; fails where there was no room for the job of a deliverable. */
+/**
+ * `{name, outcome, jobId, superseded}`. What an intent leaves out is done as it says; it fails where there
+ * was no room for the job of a deliverable, which is owed.
+ */
 async function runNow(call: Call): Promise<Answer> {
   const given = call.text('payload')
   const payload = given === undefined ? {} : { payload: await readPayload(given) }

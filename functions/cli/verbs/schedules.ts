@@ -42,15 +42,25 @@ export const schedulesVerbs: readonly Verb[] = [
   },
 ]
 
-/** `{schema, schedules: [ListedSchedule]}` */
+/** `{schema, schedules: [ListedSchedule], more}`; `more` says whether any come after the last of them. */
 async function list(call: Call): Promise<Answer> {
   const after = call.text('after')
   const limit = wholeNumberFlag('limit', call.text('limit'), 1, schedulesListedMax) ?? schedulesListedMax
   const asked = { limit, retired: call.has('retired'), ...(after !== undefined && { after }) }
-  const schedules = await scheduling(call, verbs => verbs.list(asked))
-  const text = schedules.length === 0 ? 'there is no schedule' : schedules.map(line)
-  return { json: { schema: call.settings.schemaName, schedules }, text }
+  const { schedules, more } = await scheduling(call, async verbs => {
+    const page = await verbs.list(asked)
+    const last = page.at(-1)
+    if (last === undefined || page.length < limit) return { schedules: page, more: false }
+    const next = await verbs.list({ ...asked, after: last.name, limit: 1 })
+    return { schedules: page, more: next.length > 0 }
+  })
+  const ending = more ? [`… and more: go on with --after ${inShell(schedules.at(-1)?.name ?? '')}`] : []
+  const text = schedules.length === 0 ? 'there is no schedule' : [...schedules.map(line), ...ending]
+  return { json: { schema: call.settings.schemaName, schedules, more }, text }
 }
+
+/** A word as a shell takes it. */
+const inShell = (word: string) => (/^[\w./:-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`)
 
 function line(schedule: ListedSchedule): string {
   const { name, recurrence, timezone, nextAt, lastFiredAt, failures, lastError } = schedule
