@@ -33,3 +33,13 @@ export const monthlyInvoice = defineSchedule({
   deliverable: {},
   payload: { plan: 'standard' },
 })
+
+/** The news of an evening: what they are about is known when they are due, and later nobody reads them. */
+export const eveningNews = defineSchedule({
+  name: 'evening-news',
+  actor: writePost,
+  cron: '0 18 * * *',
+  timezone: 'Europe/Berlin',
+  intent: { missed: 'skip', onOpen: 'supersede' },
+  payloadFactory: 'topic-of-the-day',
+})

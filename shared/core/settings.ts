@@ -125,7 +125,7 @@ export const settingsTable = {
   }),
   cronLatenessTolerance: duration('0', '1d', {
     fallback: '5m',
-    doc: 'How late an instant may fire and still count as on time; never longer than to the next one.',
+    doc: 'How late an instant is on time, at most to the next; 0: `missed: skip` misses what is late at all.',
   }),
   cronAutoDisableThreshold: wholeNumber(1, 1000, {
     fallback: '3',
