@@ -123,7 +123,7 @@ export function uncheckedWords(
 ): string {
   if (payloadFactory !== null) {
     if (definitions !== null) return ''
-    return `; factory "${payloadFactory}" could not be checked here: each try fails where cron does not know it`
+    return `; factory "${payloadFactory}" could not be checked here, and fails where cron does not know it`
   }
   if (typeof actor !== 'string') return ''
   return `; its payload could not be checked here: the schema of "${actor}" is the worker's`

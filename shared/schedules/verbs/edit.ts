@@ -86,7 +86,7 @@ function edited({ name, definition }: HeldSchedule, given: GivenFields): Schedul
   return { ...rest, name, maxUnclaimedAgeMs: ageFollowsPeriod ? null : maxUnclaimedAgeMs, ...given }
 }
 
-/** The first instant from now on, of what an old smear still lets fire and of what the new definition says. */
+/** The first instant from now on, of what an old smear still lets fire and what the new definition says. */
 function nextThroughEdit(held: HeldSchedule, definition: Definition, nowMs: number): number | null {
   const { id, earlier, revisedAtMs } = held
   try {

@@ -60,7 +60,8 @@ describe('an instant that a verb answers', () => {
 describe('what a verb leaves behind', () => {
   const behind = async () => {
     const [last] = await database().rows(
-      `select action, missed::int, missed_from = ${midnight(2)} as "first", missed_to = ${midnight(0)} as "last"
+      `select action, missed::int, missed_from = ${midnight(2)} as "first",
+         missed_to = ${midnight(0)} as "last"
        from taskq.schedule_decisions order by id desc limit 1`,
     )
     return last

@@ -55,7 +55,7 @@ describe('options that are left out', () => {
 })
 
 describe('what cannot be checked where nobody has definitions', () => {
-  const factory = /; factory "made" could not be checked here: each try fails where cron does not know it$/
+  const factory = /; factory "made" could not be checked here, and fails where cron does not know it$/
   const payload = /; its payload could not be checked here: the schema of "post" is the worker's$/
   const { payload: _, ...unpaid } = dailyIntent
 
