@@ -121,13 +121,9 @@ export async function asFlags<T>(work: Promise<T>): Promise<T> {
 
 const flagOf = (field: string) => flagOfField[field] ?? `--${kebab(field)}`
 
+const besides = /(so is|stands beside|is not after|is before|an interval is) `?(\w+)`?/
+
 /** The other option of which a reason speaks, as it was given here. */
-const inFlags = (reason: string) =>
-  reason
-    .replace(
-      /(so is|stands beside|is not after|is before) (\w+)/,
-      (_, what, option) => `${what} ${flagOf(option)}`,
-    )
-    .replace(/`(\w+)`/, (_, option) => flagOf(option))
+const inFlags = (reason: string) => reason.replace(besides, (_, says, option) => `${says} ${flagOf(option)}`)
 
 const kebab = (option: string) => option.replaceAll(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)
