@@ -1,8 +1,9 @@
 import { expect, it } from 'vitest'
+import { smearPartMs } from '../../../shared/schedules/firing.ts'
 import { dailyDeliverable, dailyIntent, useSchedules } from '../../support/schedule-verbs.ts'
 import { addSchedule, brokenFacts, deliverable, fireOnce, midnight } from '../../support/schedules.ts'
 
-const { database, schedules, owingSince, decisions } = useSchedules()
+const { database, schedules, rowOf, owingSince, decisions } = useSchedules()
 
 const jobsOf = (name = 'daily') =>
   database().rows<{ status: string; due: Date; owed: boolean; at: Date }>(
@@ -49,6 +50,35 @@ it('what an intent owed fires by its own answers after it became a deliverable',
   expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1 } })
   expect((await jobsOf()).map(({ due, owed }) => [due, owed])).toEqual([[...(await midnights(0)), false]])
   expect((await decisions()).at(-1)).toMatchObject({ action: 'fire', stands: true })
+})
+
+it('what a smear lets fire later is owed through an edit of the smear, minute by minute', async () => {
+  const taskq = await schedules({ cronMaxCatchUp: 100 })
+  const minuteMs = 60_000
+  let partMs = 0
+  while (partMs < 3 * minuteMs) {
+    await database().rows('truncate taskq.schedules')
+    await taskq.create({ ...dailyDeliverable, cron: '* * * * *', smear: '10m' })
+    partMs = smearPartMs(String((await rowOf())['id']), 10 * minuteMs)
+  }
+  // As one that stands for a year and has fired all that was due.
+  const aYear = `interval '1 year'`
+  await database().rows(`update taskq.schedules set revised_at = revised_at - ${aYear},
+    next_fire_at = date_trunc('minute', now()) + interval '1 minute'
+      + make_interval(secs => ${(partMs % minuteMs) / 1000})`)
+  await database().rows(`update taskq.schedule_revisions set revised_at = revised_at - ${aYear}`)
+  const [clock] = await database().rows<{ nowMs: number }>(
+    'select extract(epoch from now())::float8 * 1000 as "nowMs"',
+  )
+  const nowMs = clock?.nowMs ?? 0
+  await taskq.edit('daily', { smear: '0' })
+  const { decisions: plans } = await taskq.simulate('daily', { until: new Date(nowMs + 20 * minuteMs) })
+  const due = plans.flatMap(({ fires }) => fires.map(each => each.getTime())).sort((a, b) => a - b)
+  // From the first that had not fired, which is minutes ago, without a gap and none twice.
+  const first = due[0] ?? 0
+  expect(nowMs - first).toBeGreaterThan(minuteMs)
+  expect(due).toEqual(due.map((_, n) => first + n * minuteMs))
+  expect(due.at(-1)).toBeGreaterThan(nowMs + 18 * minuteMs)
 })
 
 it('a row that was made by hand, with no revision, loses nothing by an edit', async () => {
