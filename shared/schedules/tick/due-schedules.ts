@@ -61,6 +61,13 @@ export const timing = sql`s.shape, s.missed, s.on_open as "onOpen", s.recurrence
     ${msOf(sql`s.smear`)} as "smearMs", ${msOf(sql`s.revised_at`)} as "revisedAtMs",
     ${earlier} as earlier`
 
+/** The cursor so that it reads back as it is, whatever the session's style and names of zones. */
+const cursorText = sql`case
+      when s.next_fire_at between '1970-01-01T00:00Z' and '9999-12-31T00:00Z'
+        then to_char(s.next_fire_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')
+      else s.next_fire_at::text
+    end`
+
 /**
  * The schedules that are due and were not looked at in vain already, the longest due first, and the instant
  * of looking. Nothing is locked: what is decided about a row is fenced by its revision and its cursor.
@@ -80,7 +87,7 @@ export const readDue = statement(
   },
   sql`select floor(extract(epoch from statement_timestamp()) * 1000)::int8 as "nowMs",
     s.id, s.name, s.actor, s.payload_factory as "payloadFactory", s.revision,
-    s.next_fire_at::text as cursor, ${msOf(sql`s.next_fire_at`)} as "cursorMs",
+    ${cursorText} as cursor, ${msOf(sql`s.next_fire_at`)} as "cursorMs",
     ${timing}
   from ${schema}.schedules s
   where ${isDue} and s.id <> all (${arg('except', uuidArray)})

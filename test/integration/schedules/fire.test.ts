@@ -81,6 +81,19 @@ describe('one tick', () => {
     expect(await brokenFacts(database())).toEqual([])
   })
 
+  it('fires under a style of dates and a zone whose name an older server takes for another', async () => {
+    const [row] = await database().rows<{ name: string }>('select current_database() as name')
+    const alter = (setting: string) => database().rows(`alter database ${row?.name} ${setting}`)
+    await alter(`set datestyle = 'SQL, DMY'`)
+    await alter(`set timezone = 'Asia/Kolkata'`)
+    try {
+      await addSchedule(database(), { next_fire_at: midnight(3) })
+      expect(await fireOnce(database())).toMatchObject({ byDisposition: { fired: 1 } })
+    } finally {
+      await alter('reset all')
+    }
+  })
+
   it('fires nothing again where somebody set a cursor back, and strikes nobody for it', async () => {
     const owed = await addSchedule(database(), { ...deliverable, next_fire_at: midnight(3) })
     const newest = await addSchedule(database(), { next_fire_at: midnight(3) })
