@@ -81,6 +81,28 @@ it('what a smear lets fire later is owed through an edit of the smear, minute by
   expect(due.at(-1)).toBeGreaterThan(nowMs + 18 * minuteMs)
 })
 
+it('what has still to fire from before an edit of the smear comes first', async () => {
+  const taskq = await schedules()
+  const hourMs = 3_600_000
+  const [clock] = await database().rows<{ at: Date }>(`select date_trunc('second', now()) as at`)
+  const startAt = new Date((clock?.at.getTime() ?? 0) - 12 * hourMs)
+  const { cron, ...daily } = dailyDeliverable
+  let partMs = 0
+  while (partMs < 13 * hourMs || partMs > 23 * hourMs) {
+    await database().rows('truncate taskq.schedules')
+    await taskq.create({ ...daily, every: '1d', startAt, smear: '1d' })
+    partMs = smearPartMs(String((await rowOf())['id']), 24 * hourMs)
+  }
+  // Of twelve hours ago, and due in an hour or more; the next by the new definition is due in twelve.
+  const fires = new Date(startAt.getTime() + partMs)
+  await database().rows(
+    `update taskq.schedules set next_fire_at = $1, revised_at = revised_at - interval '1 year'`,
+    [fires],
+  )
+  await database().rows(`update taskq.schedule_revisions set revised_at = revised_at - interval '1 year'`)
+  expect(await taskq.edit('daily', { smear: '0' })).toMatchObject({ nextAt: fires })
+})
+
 it('a row that was made by hand, with no revision, loses nothing by an edit', async () => {
   await addSchedule(database(), {
     name: `'by hand'`,
