@@ -54,7 +54,7 @@ describe('a pulsing function', () => {
       expect(result).toMatchObject({ outcome: 'drained', rows: 2, pulses: 3, remaining: 0 })
       // In two parts: it connects a second before the instant.
       const [apart = 0, ready = 0] = slept
-      expect(apart + ready).toBeGreaterThan(2000)
+      expect(apart).toBeGreaterThan(1000)
       expect(apart + ready).toBeLessThanOrEqual(3000)
       expect(ready).toBeLessThanOrEqual(1000)
       // It wakes every five seconds to ask again: something may have come that is due earlier.
@@ -180,11 +180,12 @@ describe('a pulsing function', () => {
       })
       for (const interval of ['1 second', '2 seconds', '3 seconds'])
         await insertJobs(database, lease(interval))
-      const { slept, ports } = timeless(database)
+      const { ports } = timeless(database)
       const settings = { sweepInterval: 5000 }
       const result = await sweepOnce(database, expiredLocks, { request: scheduled, settings, ports })
       expect(result).toMatchObject({ rows: 3, pulses: 2 })
-      expect(slept.reduce((sum, ms) => sum + ms)).toBeGreaterThanOrEqual(4900)
+      // By the sleeper's own clock: what a connection took on the way was not slept.
+      expect(result.durationMs).toBeGreaterThanOrEqual(5000)
     }))
 
   it('stops its sleep when it is told to', () =>
