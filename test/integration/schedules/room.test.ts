@@ -64,5 +64,8 @@ describe('an actor that takes no more', () => {
       jobs: 0,
       deferred: true,
     })
+    // A cursor that stays leaves no decision: every minute would leave one.
+    const decided = await database().rows('select schedule_id from taskq.schedule_decisions')
+    expect(decided).toEqual([{ schedule_id: skipped }])
   })
 })
