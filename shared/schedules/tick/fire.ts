@@ -172,6 +172,16 @@ const moved = sql`
     order by m.cursor_from, m.id
   )`
 
+/** What became of a schedule, as {@link FireOutcome} says, by `verdict v` and `summed m`. */
+export const outcome = sql`case
+      when v.id is null then 'stale'
+      when v.verdict in ('busy', 'unknown_actor') then v.verdict
+      when m.fired > 0 then 'fired'
+      when m.undecided_at is not null then 'deferred'
+      when m.skipped > 0 then 'skipped_open'
+      else 'moved'
+    end`
+
 /**
  * Fires what a tick has planned, in one statement: occurrences, jobs, what they supersede, cursors and
  * decisions. One row a schedule that was given.
@@ -197,14 +207,7 @@ export const fire = statement(
   sql`with stamp as materialized (select clock_timestamp() as now),
   ${judged},${fired},${moved}
   select g.id, v.actor,
-    case
-      when v.id is null then 'stale'
-      when v.verdict in ('busy', 'unknown_actor', 'moved') then v.verdict
-      when m.fired > 0 then 'fired'
-      when m.undecided_at is not null then 'deferred'
-      when m.skipped > 0 then 'skipped_open'
-      else 'moved'
-    end as outcome,
+    ${outcome} as outcome,
     coalesce(m.fired, 0) as fired, coalesce(m.skipped, 0) as skipped,
     coalesce(m.superseded, 0) as superseded, m.undecided_at is not null as "isDeferred"
   from given g

@@ -57,17 +57,17 @@ class Ticks {
   }
 
   async run(): Promise<Drained> {
-    const { plan, totals, session } = this.#ports
+    const { plan, totals, session, definitions } = this.#ports
     await this.#reclaimFew()
     // To the end of the pulse: what a factory leaves behind may come a moment after it.
-    using strays = new DisposableStack()
+    using _ = definitions === null ? null : outlivingStrays()
     for (;;) {
       const early = plan.mayNotBegin(totals.batches)
       if (early !== undefined) return { outcome: early }
       await revive(session)
       const due = await this.#readDue()
       if (due.length === 0) return this.#idle()
-      const ended = (await this.#tick(due, strays)) ?? (await this.#rest())
+      const ended = (await this.#tick(due)) ?? (await this.#rest())
       if (ended !== undefined) return ended
     }
   }
@@ -113,7 +113,7 @@ class Ticks {
     return undefined
   }
 
-  async #tick(due: readonly DueSchedule[], strays: DisposableStack): Promise<Ended> {
+  async #tick(due: readonly DueSchedule[]): Promise<Ended> {
     const { settings, plan, definitions } = this.#ports
     const newJobId = jobIds(() => due[0]?.nowMs ?? 0)
     const bounds = {
@@ -135,7 +135,6 @@ class Ticks {
     }
     const ended = await this.#commits.commit(stored, wrong)
     if (ended !== undefined || unmade.length === 0) return ended
-    strays.use(outlivingStrays())
     const { cronPayloadFactoryTimeout: timeoutMs, payloadMaxBytes: payloadBytesMax } = settings
     const { ready, troubles } = await makePayloads(unmade, {
       definitions,

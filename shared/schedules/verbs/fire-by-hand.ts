@@ -2,7 +2,7 @@ import { TaskQError } from '../../core/errors.ts'
 import type { Runner } from '../../sql/connection.ts'
 import { arg, schema, sql, statement } from '../../sql/statement.ts'
 import { bool, int4, type PgType, text, uuidArray } from '../../sql/types.ts'
-import { type FireOutcome, fired, type PlannedFire, type PlannedInstant } from '../tick/fire.ts'
+import { type FireOutcome, fired, outcome, type PlannedFire, type PlannedInstant } from '../tick/fire.ts'
 import { judgedByHand } from '../tick/judge.ts'
 import type { Found } from './verb-ports.ts'
 
@@ -48,14 +48,7 @@ export const fireByHand = statement(
     where m.fired + m.skipped > 0
   )
   select
-    case
-      when v.id is null then 'stale'
-      when v.verdict in ('busy', 'unknown_actor') then v.verdict
-      when m.fired > 0 then 'fired'
-      when m.undecided_at is not null then 'deferred'
-      when m.skipped > 0 then 'skipped_open'
-      else 'moved'
-    end as outcome,
+    ${outcome} as outcome,
     coalesce(m.fired, 0) as fired, coalesce(m.superseded, 0) as superseded,
     m.undecided_at is not null as "isDeferred",
     array(select job_id from taken where outcome = 'fired' order by due_at) as jobs
